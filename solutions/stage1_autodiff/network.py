@@ -79,7 +79,8 @@ class MLP:
     def __init__(self, sizes, generator):
         """Make the layers: sizes [2, 8, 1] is 2 inputs, 8 hidden neurons, 1 output."""
         pairs = list(zip(sizes, sizes[1:]))
-        self.layers = [Layer(i, o, generator, linear=(i, o) is pairs[-1]) for i, o in pairs]
+        hidden = [Layer(i, o, generator) for i, o in pairs[:-1]]
+        self.layers = [*hidden, Layer(*pairs[-1], generator, linear=True)]
 
     def __call__(self, xs):
         """Return the last layer's answers, a list of Values, to a list of Values or numbers."""

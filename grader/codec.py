@@ -1,0 +1,142 @@
+"""Plain data on the wire: msgpack, with extensions for what Python and numpy add.
+
+None, bool, int, float, str, bytes, list, tuple, dict, slices, numeric arrays and
+numpy scalars cross by value, and only if that is their exact type. Anything else
+crosses as a handle: a number that the side which owns the object looks up.
+Nothing is ever unpickled or evaluated; sizes are checked before memory is taken.
+"""
+
+import math
+import sys
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import msgpack
+
+TUPLE, HANDLE, ARRAY, SCALAR, BIG_INT, SLICE, ELLIPSIS, RECORD = range(1, 9)
+DTYPES = {
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+    "float16", "float32", "float64",
+}  # fmt: skip
+MAX_FRAME = 64 * 2**20
+MAX_DEPTH = 40
+MAX_DIGITS = 4000
+
+
+class CodecError(Exception):
+    """A frame that is not what this codec writes, or data that it cannot write."""
+
+
+def encode(value: Any, handle_of: Callable[[Any], int] | None = None) -> bytes:
+    """Return `value` as bytes; `handle_of` numbers the objects that are not plain data.
+
+    A frozen dataclass is written as a record (its class must be given to `decode`)
+    where there is no `handle_of`. Raises CodecError where neither will do.
+    """
+
+    def extend(obj: Any) -> msgpack.ExtType:
+        kind = type(obj)
+        if kind is tuple:
+            return msgpack.ExtType(TUPLE, pack(list(obj)))
+        if kind is int and obj.bit_length() < 3 * MAX_DIGITS:
+            return msgpack.ExtType(BIG_INT, str(obj).encode())
+        if kind is slice:
+            return msgpack.ExtType(SLICE, pack([obj.start, obj.stop, obj.step]))
+        if obj is Ellipsis:
+            return msgpack.ExtType(ELLIPSIS, b"")
+        numpy = sys.modules.get("numpy")  # not loaded: then nothing here is an array
+        if numpy is not None and kind is numpy.ndarray and obj.dtype.name in DTYPES:
+            return msgpack.ExtType(ARRAY, pack([obj.dtype.name, list(obj.shape), obj.tobytes()]))
+        if numpy is not None and isinstance(obj, numpy.generic) and obj.dtype.name in DTYPES:
+            return msgpack.ExtType(SCALAR, pack([obj.dtype.name, obj.tobytes()]))
+        if handle_of is not None:
+            return msgpack.ExtType(HANDLE, pack(handle_of(obj)))
+        if is_dataclass(obj):
+            state = [getattr(obj, field.name) for field in fields(obj)]
+            return msgpack.ExtType(RECORD, pack([kind.__name__, state]))
+        raise CodecError(f"{kind.__name__} is not plain data")
+
+    def pack(obj: Any) -> bytes:
+        return msgpack.packb(obj, default=extend, strict_types=True)
+
+    try:
+        return pack(value)
+    except (ValueError, OverflowError, TypeError, RecursionError) as error:
+        raise CodecError(f"cannot be sent: {error}") from None
+
+
+def decode(
+    frame: bytes,
+    object_of: Callable[[int], Any] | None = None,
+    records: dict[str, type] | None = None,
+) -> Any:
+    """Return the value in `frame`; `object_of` looks up handles, `records` holds dataclasses.
+
+    Raises CodecError for anything that `encode` would not have written.
+    """
+    depth = 0
+
+    def extend(code: int, data: bytes) -> Any:
+        nonlocal depth
+        depth += 1
+        if depth > MAX_DEPTH:
+            raise CodecError("nested too deeply")
+        try:
+            return expand(code, data)
+        finally:
+            depth -= 1
+
+    def expand(code: int, data: bytes) -> Any:
+        if code == TUPLE:
+            return tuple(expect(unpack(data), list))
+        if code == HANDLE and object_of is not None:
+            return object_of(expect(unpack(data), int))
+        if code == ARRAY:
+            dtype, shape, raw = expect(unpack(data), list, 3)
+            return array(dtype, expect(shape, list), expect(raw, bytes))
+        if code == SCALAR:
+            dtype, raw = expect(unpack(data), list, 2)
+            return array(dtype, [], expect(raw, bytes))[()]
+        if code == BIG_INT and len(data) <= MAX_DIGITS:
+            return int(data)
+        if code == SLICE:
+            return slice(*expect(unpack(data), list, 3))
+        if code == ELLIPSIS:
+            return Ellipsis
+        if code == RECORD and records is not None:
+            name, state = expect(unpack(data), list, 2)
+            return records[name](*expect(state, list))
+        raise CodecError(f"unknown extension {code}")
+
+    def unpack(data: bytes) -> Any:
+        return msgpack.unpackb(data, ext_hook=extend, strict_map_key=False)
+
+    if len(frame) > MAX_FRAME:
+        raise CodecError("frame too large")
+    try:
+        return unpack(frame)
+    except CodecError:
+        raise
+    except (ValueError, TypeError, KeyError, RecursionError, msgpack.UnpackException) as error:
+        raise CodecError(f"not a frame: {type(error).__name__}") from None
+
+
+def array(dtype: Any, shape: list[Any], raw: bytes) -> Any:
+    """Return a writable numpy array made of `raw`, whose size must fit `shape`."""
+    import numpy
+
+    if dtype not in DTYPES or len(shape) > 32:
+        raise CodecError("not an array of numbers")
+    if any(type(n) is not int or n < 0 for n in shape):
+        raise CodecError("not a shape")
+    if math.prod(shape) * numpy.dtype(dtype).itemsize != len(raw):
+        raise CodecError("array and shape disagree")
+    return numpy.frombuffer(raw, dtype).reshape(shape).copy()
+
+
+def expect(value: Any, kind: type, length: int | None = None) -> Any:
+    """Return `value` if it is exactly a `kind` (of that length), else raise CodecError."""
+    if type(value) is not kind or (length is not None and len(value) != length):
+        raise CodecError(f"{kind.__name__} expected")
+    return value

@@ -1,0 +1,317 @@
+"""Course facts: stages, milestones and faults, read from TOML and checked as they are read.
+
+A wrong fact is a `CourseError` that names file and key.
+"""
+
+import ast
+import importlib.util
+import re
+import sys
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from grader.errors import CourseError, UsageError
+
+ROOT = Path(__file__).resolve().parents[1]
+FULL_MARKS = 100
+Check = Callable[..., None]
+
+
+@dataclass(frozen=True)
+class Milestone:
+    """One step of a stage: `points` are divided over its checks, `hours` an estimate."""
+
+    id: str
+    title: str
+    points: float
+    hours: float
+    hints: tuple[str, ...]
+    exercises: tuple[str, ...] = ()
+    bonus: bool = False
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A misconception: each of `new` is a form it may take, in place of `old` in `file`."""
+
+    id: str
+    file: str
+    old: str
+    new: tuple[str, ...]
+    caught_by: tuple[str, ...]
+    says: str
+    same_as: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage of the course.
+
+    Attributes:
+        name: "stage1"; folder: "stage1_autodiff", under stages/ and solutions/.
+        files: the stage's files, and the public names that each defines.
+        given: functions that the stub holds complete.
+        root: the course's folder.
+    """
+
+    name: str
+    folder: str
+    title: str
+    files: Mapping[str, tuple[str, ...]]
+    given: tuple[str, ...]
+    milestones: tuple[Milestone, ...]
+    root: Path = field(default=ROOT)
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Public names, and the file of each."""
+        return {name: file for file, names in self.files.items() for name in names}
+
+    @property
+    def exercises(self) -> dict[str, Milestone]:
+        """Exercises by name ("Value.__add__"), and the milestone of each."""
+        return {name: m for m in self.milestones for name in m.exercises}
+
+    def milestone(self, id: str) -> Milestone:
+        """Return a milestone by its id; UsageError lists the known ones."""
+        for found in self.milestones:
+            if found.id == id:
+                return found
+        known = ", ".join(m.id for m in self.milestones)
+        raise UsageError(f"{self.name} has no milestone {id!r}. Its milestones: {known}.")
+
+    def source(self, tree: str) -> Path:
+        """Return the stage's folder in `stages` or `solutions`."""
+        return self.root / tree / self.folder
+
+    @cached_property
+    def checks(self) -> dict[str, list[Check]]:
+        """The checks of each milestone, in the order of checks.py, which is loaded by its path."""
+        path = self.source("stages") / "checks.py"
+        module = load_private(path, f"gradwright_checks_{self.folder}")
+        found: dict[str, list[Check]] = {m.id: [] for m in self.milestones}
+        for check in vars(module).values():
+            marker = getattr(check, "marker", None)
+            if marker is None:
+                continue
+            if marker.id not in found:
+                raise CourseError(f"{path}: {check.__name__}: there is no milestone {marker.id!r}")
+            if not (check.__doc__ or "").strip():
+                raise CourseError(f"{path}: {check.__name__}: a check needs a docstring")
+            found[marker.id].append(check)
+        for id, checks in found.items():
+            if not checks:
+                raise CourseError(f"{path}: milestone {id} has no check")
+        return found
+
+    @cached_property
+    def faults(self) -> list[Fault]:
+        """The stage's misconceptions; empty where they do not ship."""
+        path = self.root / "solutions" / "faults" / f"{self.name}.toml"
+        if not path.exists() or not self.source("solutions").exists():
+            return []
+        return read_faults(path, self)
+
+
+def load_private(path: Path, name: str) -> Any:
+    """Import the file at `path` under a name of its own, without touching sys.path."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None or not path.exists():
+        raise CourseError(f"{path} is missing")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # inspect and hypothesis look modules up by name
+    spec.loader.exec_module(module)
+    return module
+
+
+def read_stages(root: Path = ROOT) -> list[Stage]:
+    """Return the stages of the course at `root`, in order."""
+    paths = sorted((root / "stages").glob("stage*_*/stage.toml"))
+    if not paths:
+        raise CourseError(f"no stage.toml under {root / 'stages'}")
+    return [read_stage(path, root) for path in paths]
+
+
+def find_stage(name: str, root: Path = ROOT) -> Stage:
+    """Return a stage by its name; UsageError lists the known ones."""
+    stages = read_stages(root)
+    for stage in stages:
+        if stage.name == name:
+            return stage
+    known = ", ".join(s.name for s in stages)
+    raise UsageError(f"There is no {name!r}. Stages: {known}. Try: python -m grader {stages[0].name}")
+
+
+def read_stage(path: Path, root: Path = ROOT) -> Stage:
+    """Read a stage.toml. Raises CourseError, with file and key, for anything out of place."""
+    table = Table(path, read_toml(path), "")
+    milestones = tuple(read_milestone(entry) for entry in table.tables("milestone"))
+    files = table.take("files", dict)
+    stage = Stage(
+        name=path.parent.name.split("_")[0],
+        folder=path.parent.name,
+        title=table.take("title", str),
+        files={file: tuple(names) for file, names in files.items()},
+        given=tuple(table.take("given", list, [])),
+        milestones=milestones,
+        root=root,
+    )
+    table.done()
+    points = sum(m.points for m in milestones if not m.bonus)
+    if points != FULL_MARKS:
+        raise CourseError(f"{path}: points add up to {points}, not {FULL_MARKS}")
+    seen = [name for m in milestones for name in m.exercises] + list(stage.given)
+    twice = sorted({name for name in seen if seen.count(name) > 1})
+    if twice:
+        raise CourseError(f"{path}: listed twice: {', '.join(twice)}")
+    check_exercises(stage, path)
+    return stage
+
+
+def read_milestone(table: "Table") -> Milestone:
+    milestone = Milestone(
+        id=table.take("id", str),
+        title=table.take("title", str),
+        points=table.take("points", (int, float)),
+        hours=table.take("hours", (int, float)),
+        hints=tuple(table.take("hints", list)),
+        exercises=tuple(table.take("exercises", list, [])),
+        bonus=table.take("bonus", bool, False),
+    )
+    table.done()
+    if len(milestone.hints) != 3:
+        raise CourseError(f"{table.place}hints: three are due, got {len(milestone.hints)}")
+    return milestone
+
+
+def check_exercises(stage: Stage, path: Path) -> None:
+    """Every function of the solution is an exercise or given, and nothing else is listed."""
+    folder = stage.source("solutions")
+    if not folder.exists():
+        return  # a student repository
+    known = set()
+    for file, names in stage.files.items():
+        tree = parse(folder / file)
+        known |= set(functions_of(tree))
+        top = {getattr(node, "name", "") for node in tree.body}
+        for name in names:
+            if name not in top:
+                raise CourseError(f"{path}: files.{file}: the solution does not define {name!r}")
+    listed = set(stage.exercises) | set(stage.given)
+    if missing := sorted(known - listed):
+        raise CourseError(f"{path}: neither an exercise nor given: {', '.join(missing)}")
+    if extra := sorted(listed - known):
+        raise CourseError(f"{path}: exercise not in the solution: {', '.join(extra)}")
+
+
+def read_faults(path: Path, stage: Stage) -> list[Fault]:
+    """Read the faults of a stage; `old` must occur exactly once in the solution's file."""
+    top = Table(path, read_toml(path), "")
+    faults = []
+    for table in top.tables("fault"):
+        new = table.take("new", (str, list))
+        fault = Fault(
+            id=table.take("id", str),
+            file=table.take("file", str),
+            old=table.take("old", str),
+            new=(new,) if isinstance(new, str) else tuple(new),
+            caught_by=tuple(table.take("caught_by", list)),
+            says=table.take("says", str),
+            same_as=tuple(table.take("same_as", list, [])),
+        )
+        table.done()
+        faults.append(fault)
+        place = f"{path}: fault {fault.id}"
+        if fault.file not in stage.files:
+            raise CourseError(f"{place}: file: {stage.name} has no {fault.file!r}")
+        count = read_text(stage.source("solutions") / fault.file).count(fault.old)
+        if count != 1:
+            raise CourseError(f"{place}: old: occurs {count} times in {fault.file}, not once")
+        for id in fault.caught_by:
+            if id not in {m.id for m in stage.milestones}:
+                raise CourseError(f"{place}: caught_by: there is no milestone {id!r}")
+    top.done()
+    ids = [fault.id for fault in faults]
+    for fault in faults:
+        if ids.count(fault.id) > 1:
+            raise CourseError(f"{path}: fault {fault.id}: id: used twice")
+        for other in fault.same_as:
+            if other not in ids:
+                raise CourseError(f"{path}: fault {fault.id}: same_as: there is no {other!r}")
+    return faults
+
+
+class Table:
+    """A TOML table that must be used up: what nobody takes is an unknown key."""
+
+    def __init__(self, path: Path, data: dict[str, Any], key: str):
+        self.path, self.data, self.key = path, dict(data), key
+
+    @property
+    def place(self) -> str:
+        return f"{self.path}: {self.key + '.' if self.key else ''}"
+
+    def take(self, key: str, kind: Any, default: Any = None) -> Any:
+        if key not in self.data:
+            if default is None:
+                raise CourseError(f"{self.place}{key}: missing")
+            return default
+        value = self.data.pop(key)
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            raise CourseError(f"{self.place}{key}: not of the right kind: {value!r}")
+        return value
+
+    def tables(self, key: str) -> "list[Table]":
+        entries = self.take(key, list)
+        return [
+            Table(self.path, entry, f"{key} {entry.get('id', number)}")
+            for number, entry in enumerate(entries, 1)
+        ]
+
+    def done(self) -> None:
+        for key in self.data:
+            raise CourseError(f"{self.place}{key}: unknown key")
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise CourseError(f"{path}: {error}") from None
+
+
+def read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CourseError(f"{path} cannot be read: {error}") from None
+
+
+def parse(path: Path) -> ast.Module:
+    try:
+        return ast.parse(read_text(path))
+    except SyntaxError as error:
+        raise CourseError(f"{path}: line {error.lineno}: {error.msg}") from None
+
+
+def functions_of(tree: ast.Module) -> dict[str, ast.FunctionDef]:
+    """Return the functions and methods at the top of a module, as "f" and "Class.f"."""
+    found: dict[str, ast.FunctionDef] = {}
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            found[node.name] = node
+        elif isinstance(node, ast.ClassDef):
+            for inner in node.body:
+                if isinstance(inner, ast.FunctionDef):
+                    found[f"{node.name}.{inner.name}"] = inner
+    return found
+
+
+def exercise_of(message: str) -> str | None:
+    """Return the exercise that an unwritten function names: "1.1 Value.__add__" is "Value.__add__"."""
+    match = re.fullmatch(r"\d+\.\d+ ([\w.]+)", message.strip())
+    return match[1] if match else None

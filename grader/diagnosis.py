@@ -1,0 +1,178 @@
+"""Which misconception explains what failed: examples, run again on faulty variants.
+
+A fault is named for a check if its variant shows the judged values that the learner's
+code showed, fails wherever that failed, and passes wherever it passed. Where two
+faults fit equally well, nothing is said.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from grader.checking import number_matches
+from grader.course import Fault, Stage
+from grader.remote import Remote, Session
+from grader.runner import Evidence, Example, Outcome, marker_of, run_example
+from grader.submission import Workspace
+from grader.worker import Worker
+
+WITNESSES = 6  # failing examples to explain, at most
+ALIBIS = 15  # passing examples that may contradict, at most
+PATIENCE = 0.2  # a variant that needs more than this share of the learner's time is late, too
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One form of a fault."""
+
+    fault: Fault
+    form: int
+
+
+def variants_of(faults: Iterable[Fault]) -> list[Variant]:
+    return [Variant(fault, form) for fault in faults for form in range(len(fault.new))]
+
+
+class Suspects:
+    """Runs examples on faulty variants in one worker and remembers what they showed."""
+
+    def __init__(self, stage: Stage, space: Workspace):
+        self.stage, self.space = stage, space
+        self.worker = Worker()
+        self.session = Session(self.worker)
+        self.loaded: Variant | None = None
+        self.known: dict[tuple[Any, ...], Outcome] = {}
+        self.kept: list[Example] = []  # so that ids stay their own
+
+    def outcome(self, variant: Variant, check: Any, example: Example) -> Outcome:
+        """Return what `variant` shows on an example of a check."""
+        key = (variant.fault.id, variant.form, check.__name__, id(example))
+        if key not in self.known:
+            self.kept.append(example)
+            if variant != self.loaded:
+                stack = self.space.fault(variant.fault, variant.form)
+                self.worker.load(self.stage.folder, stack, self.stage.names)
+                self.loaded = variant
+            self.session.patience = (marker_of(check).seconds or 5.0) * PATIENCE
+            self.known[key] = run_example(check, example, self.session)
+        return self.known[key]
+
+    def close(self) -> None:
+        self.worker.close()
+
+
+ShowOutcome = Callable[[Variant, Any, Example], Outcome]
+
+
+def diagnose(
+    evidences: Sequence[Evidence], variants: Sequence[Variant], show: ShowOutcome
+) -> dict[str, Fault]:
+    """Return the misconception behind each failing check that has exactly one, by the check's name.
+
+    `show` tells what a variant shows on an example.
+    """
+    failing = [e for e in evidences if witnesses(e)]
+    fits = {e.check.__name__: explaining(e, variants, show) for e in failing}
+    alive: dict[Variant, bool] = {}
+    for scores in fits.values():
+        for variant in list(scores):
+            if variant not in alive:
+                alive[variant] = not contradicted(variant, evidences, show)
+            if not alive[variant]:
+                del scores[variant]
+    reach = {v: sum(v in scores for scores in fits.values()) for v in alive}
+    named = {name: singled_out(scores, reach) for name, scores in fits.items()}
+    return {name: fault for name, fault in named.items() if fault is not None}
+
+
+def witnesses(evidence: Evidence) -> list[tuple[Example, Outcome]]:
+    """Return the failing examples of a check that a fault must explain."""
+    found = evidence.failing[:WITNESSES]
+    if evidence.shrunk is not None and not any(evidence.shrunk[0] is e for e, _ in found):
+        found = [*found, evidence.shrunk]
+    if evidence.stopped is not None and evidence.status in ("timeout", "crashed"):
+        found = [evidence.stopped]
+    return found
+
+
+def explaining(
+    evidence: Evidence, variants: Sequence[Variant], show: ShowOutcome
+) -> dict[Variant, float]:
+    """Return the variants that fail as the learner's code does, with the share they reproduce."""
+    examples = witnesses(evidence)
+    scores = {}
+    for variant in variants:
+        agreed, left = 0, len(examples)
+        for example, outcome in examples:
+            theirs = show(variant, evidence.check, example)
+            if theirs.passed:
+                break
+            agreed += agrees(outcome, theirs)
+            left -= 1
+            if agreed + left < needed(len(examples)):
+                break
+        else:
+            scores[variant] = agreed / len(examples)
+    return scores
+
+
+def needed(count: int) -> int:
+    """How many of `count` failing examples a fault must reproduce: three, and more than half."""
+    return max(min(3, count), count // 2 + 1)
+
+
+def contradicted(variant: Variant, evidences: Iterable[Evidence], show: ShowOutcome) -> bool:
+    """Say whether the variant fails on an example, of any check, that the learner's code passes."""
+    return any(
+        not show(variant, e.check, example).passed
+        for e in evidences
+        for example, _ in e.passing[:ALIBIS]
+    )
+
+
+def singled_out(scores: dict[Variant, float], reach: dict[Variant, int]) -> Fault | None:
+    """Return the fault that explains most, if it alone does (or only with its `same_as`)."""
+    if not scores:
+        return None
+    best = max((scores[v], reach[v]) for v in scores)
+    faults = {v.fault.id: v.fault for v in scores if (scores[v], reach[v]) == best}
+    first, *others = faults.values()
+    return first if all(alike(first, other) for other in others) else None
+
+
+def alike(a: Fault, b: Fault) -> bool:
+    """Say whether two faults are declared to be indistinguishable."""
+    return b.id in a.same_as or a.id in b.same_as
+
+
+def agrees(mine: Outcome, theirs: Outcome) -> bool:
+    """Say whether two failing outcomes show the same: the same judged value, or the same end."""
+    if mine.status != theirs.status or len(mine.judgements) != len(theirs.judgements):
+        return False
+    if mine.verdict is not None and theirs.verdict is not None:
+        a, b = mine.verdict, theirs.verdict
+        return a.label == b.label and same_value(a.got, b.got, a.rtol, a.atol)
+    if mine.failure is not None and theirs.failure is not None:
+        return mine.failure.type == theirs.failure.type and last_request(mine) == last_request(theirs)
+    return mine.verdict is theirs.verdict and mine.failure is theirs.failure
+
+
+def last_request(outcome: Outcome) -> tuple[Any, ...]:
+    """Return what was asked last: the verb, and the name of the operator or attribute."""
+    event = outcome.transcript.events[-1]
+    names = [a for a in event.arguments if type(a) is str]
+    return (event.verb, *names)
+
+
+def same_value(a: Any, b: Any, rtol: float, atol: float) -> bool:
+    """Say whether two judged values are equal within a judgement's tolerance."""
+    if isinstance(a, Remote) or isinstance(b, Remote):
+        return isinstance(a, Remote) and isinstance(b, Remote)
+    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
+        return len(a) == len(b) and all(same_value(x, y, rtol, atol) for x, y in zip(a, b, strict=True))
+    if hasattr(a, "shape") and hasattr(b, "shape"):
+        same_shape = a.shape == b.shape and a.dtype == b.dtype
+        return same_shape and same_value(a.ravel().tolist(), b.ravel().tolist(), rtol, atol)
+    if isinstance(a, int | float) and isinstance(b, int | float):
+        return (type(a) is bool) == (type(b) is bool) and number_matches(a, b, rtol, atol)
+    return type(a) is type(b) and a == b

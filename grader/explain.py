@@ -1,0 +1,209 @@
+"""From what was observed to what a person reads: message, program, got and expected, place."""
+
+import ast
+import dataclasses
+import textwrap
+import time
+from typing import Any
+
+from grader.checking import Words
+from grader.codec import encode
+from grader.course import Fault, Stage, functions_of
+from grader.diagnosis import same_value
+from grader.remote import Remote, Session, decode_reply
+from grader.results import CheckResult, Misconception
+from grader.runner import Evidence, Example, Outcome
+from grader.submission import Submission, shown
+from grader.transcript import Unprintable, print_program
+from grader.worker import WorkerLost
+
+PACKAGE = "solutions"
+STATE = "The program alone does not show this: the code keeps state between calls."
+
+
+class Explainer:
+    """Turns evidence into results, with the learner's code at hand to try programs on."""
+
+    def __init__(self, stage: Stage, submission: Submission, stack: Any, session: Session):
+        self.stage, self.submission = stage, submission
+        self.stack, self.session = stack, session
+
+    def explain(self, evidence: Evidence, fault: Fault | None, milestone: str) -> CheckResult:
+        """Return the result of one check; `fault` is the diagnosed misconception, if any."""
+        check = evidence.check
+        result = CheckResult(check.__name__, claim_of(check), evidence.status)
+        shown_example = evidence.shown
+        if shown_example is None:
+            message = "" if evidence.status == "passed" else "no example could be drawn"
+            return dataclasses.replace(result, message=message)
+        example, outcome = shown_example
+        if outcome.status == "todo":
+            return self.unwritten(result, outcome, milestone)
+        if outcome.status == "error":
+            return dataclasses.replace(result, message=outcome.message)
+        result = dataclasses.replace(
+            result,
+            message=message_of(outcome),
+            where=self.place_of(outcome, fault),
+            misconception=Misconception(fault.id, fault.says) if fault else None,
+            **self.values_of(outcome),
+        )
+        return self.with_program(result, evidence, example, outcome)
+
+    def unwritten(self, result: CheckResult, outcome: Outcome, milestone: str) -> CheckResult:
+        """A check that reached an exercise nobody has written: to do here, or blocked by another."""
+        owner = self.stage.exercises[outcome.exercise]
+        if owner.id == milestone:
+            return dataclasses.replace(result, message=f"to do: {outcome.exercise}")
+        message = f"needs {outcome.exercise} of {owner.id}"
+        return dataclasses.replace(result, status="blocked", message=message)
+
+    def values_of(self, outcome: Outcome) -> dict[str, str | None]:
+        verdict = outcome.verdict
+        if verdict is None:
+            return {"actual": ending_of(outcome), "expected": None}
+        if verdict.wanted is None and verdict.got is None:
+            return {"actual": None, "expected": None}
+        actual, expected = brief_pair(verdict.got, verdict.wanted)
+        return {"actual": actual, "expected": expected}
+
+    def with_program(
+        self, result: CheckResult, evidence: Evidence, example: Example, outcome: Outcome
+    ) -> CheckResult:
+        """Add the program that shows the failure, what was printed, and a word if it does not hold."""
+        transcript, verdict = outcome.transcript, outcome.verdict
+        judged = transcript.position_of(verdict.got) if verdict is not None else None
+        remark = remark_of(result, outcome)
+        try:
+            program = print_program(
+                transcript, self.submission.package, self.stage.names, remark, judged
+            )
+            trial = print_program(
+                transcript, f"{PACKAGE}.{self.stage.folder}", self.stage.names, "", judged
+            )
+        except Unprintable:
+            return result
+        if not transcript.events or outcome.status in ("timeout", "crashed"):
+            text = program.text if transcript.events else None
+            return dataclasses.replace(result, repro=text, stdout=self.session.worker.printed.text())
+        confirmed, printed = self.try_program(trial.body, outcome, judged is not None)
+        if not confirmed:
+            result = dataclasses.replace(result, message=f"{result.message} {STATE}")
+        return dataclasses.replace(result, repro=program.text, stdout=printed)
+
+    def try_program(self, source: str, outcome: Outcome, judged: bool) -> tuple[bool, str]:
+        """Run a printed program on freshly loaded code: does it show the same, and what does it print?"""
+        worker = self.session.worker
+        try:
+            worker.load(self.stage.folder, self.stack, self.stage.names)
+            worker.printed.clear()
+            reply = worker.ask(encode(["run", source]), time.monotonic() + self.session.patience)
+            time.sleep(0.01)  # what was printed may still be on its way
+            answered, value = decode_reply(reply, self.session.remote)
+        except WorkerLost:
+            return False, worker.printed.text()
+        finally:
+            self.session.stale = True
+        printed = worker.printed.text()
+        if outcome.failure is not None:
+            return not answered and value.type == outcome.failure.type, printed
+        if outcome.verdict is None or not judged:
+            return True, printed
+        verdict = outcome.verdict
+        return answered and same_value(value, verdict.got, verdict.rtol, verdict.atol), printed
+
+    def place_of(self, outcome: Outcome, fault: Fault | None) -> str | None:
+        """Return "file:line" of what raised, or of the function that the diagnosis is about."""
+        if outcome.failure is not None and outcome.failure.frames:
+            file, line, _ = outcome.failure.frames[-1]
+            return f"{shown(self.submission.folder / file)}:{line}"
+        return self.place_of_fault(fault) if fault is not None else None
+
+    def place_of_fault(self, fault: Fault) -> str | None:
+        """Find the function of the reference that holds the fault, in the learner's file."""
+        reference = self.stage.source("solutions") / fault.file
+        text = reference.read_text(encoding="utf-8")
+        line = text[: text.index(fault.old) + len(fault.old) - 1].count("\n") + 1
+        name = function_at(ast.parse(text), line)
+        path = self.submission.folder / fault.file
+        try:
+            functions = functions_of(ast.parse(path.read_bytes()))
+        except (OSError, SyntaxError, ValueError):
+            return None
+        return f"{shown(path)}:{functions[name].lineno}" if name in functions else None
+
+
+def function_at(tree: ast.Module, line: int) -> str | None:
+    """Return the name of the function or method around a line."""
+    for name, node in functions_of(tree).items():
+        if node.lineno <= line <= (node.end_lineno or line):
+            return name
+    return None
+
+
+def claim_of(check: Any) -> str:
+    """Return a check's docstring as one line."""
+    return " ".join(textwrap.dedent(check.__doc__ or "").split())
+
+
+def message_of(outcome: Outcome) -> str:
+    """Return what went wrong as one sentence."""
+    if outcome.failure is not None:
+        return ending_of(outcome) or ""
+    verdict = outcome.verdict
+    if verdict is None:
+        return outcome.message
+    return f"{verdict.label} {verdict.why}".strip()
+
+
+def ending_of(outcome: Outcome) -> str | None:
+    """Return the exception that ended an example as "Type: message", or None."""
+    failure = outcome.failure
+    if failure is None:
+        return None
+    return f"{failure.type}: {failure.message}" if failure.message else failure.type
+
+
+def remark_of(result: CheckResult, outcome: Outcome) -> str:
+    """Return the remark that stands behind the last line of a program."""
+    if outcome.status == "timeout":
+        return "does not finish"
+    if outcome.status == "crashed":
+        return "ends the Python process"
+    if outcome.failure is not None:
+        return f"raises {one_line(ending_of(outcome) or '')}"
+    if result.actual is None:
+        return f"wrong: {result.message}"
+    return f"got {one_line(result.actual)}, expected {one_line(result.expected or '')}"
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def brief_pair(got: Any, wanted: Any) -> tuple[str, str]:
+    """Return both values as short text, with as many digits as it takes to tell them apart."""
+    for digits in (6, 10, 17):
+        pair = brief(got, digits), brief(wanted, digits)
+        if pair[0] != pair[1]:
+            break
+    return pair
+
+
+def brief(value: Any, digits: int = 6) -> str:
+    """Return a value as short text: floats to so many digits, objects in words."""
+    if isinstance(value, Words):
+        return str(value)
+    if isinstance(value, Remote):
+        return "another object"
+    if isinstance(value, float):
+        return repr(float(f"{value:.{digits}g}"))
+    if isinstance(value, list | tuple):
+        inner = ", ".join(brief(v, digits) for v in value[:20])
+        more = ", ..." if len(value) > 20 else ""
+        return f"[{inner}{more}]" if isinstance(value, list) else f"({inner}{more})"
+    if hasattr(value, "shape"):
+        return f"{brief(value.tolist(), digits)} of shape {value.shape}"
+    return repr(value)[:200]
+
+

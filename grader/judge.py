@@ -1,0 +1,138 @@
+"""Grades one stage: gathers evidence for every check, then shrinks, diagnoses and explains."""
+
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from grader.course import Check, Milestone, Stage
+from grader.diagnosis import Suspects, diagnose, variants_of
+from grader.errors import UsageError
+from grader.explain import Explainer
+from grader.remote import Session
+from grader.results import MilestoneResult, StageResult
+from grader.runner import Evidence, Example, gather, shrink
+from grader.submission import Submission, Workspace, workspace
+from grader.worker import LocalWorker, Worker
+
+SLOW = 2  # after so many checks that did not finish, the others get a quarter of the time
+HURRY = 0.25
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to grade.
+
+    Attributes:
+        seed: of the drawn examples; None draws one.
+        examples: how many per check; 0 for each check's own number.
+        only: one milestone's id, or None for all.
+        mine: take the earlier stages from stages/, too.
+        debug: run the code in this process; gives no points.
+        diagnose: look for misconceptions.
+    """
+
+    seed: int | None = None
+    examples: int = 0
+    only: str | None = None
+    mine: bool = False
+    debug: bool = False
+    diagnose: bool = True
+
+
+@dataclass
+class Grading:
+    """A result, and the evidence it rests on, by the checks' names."""
+
+    result: StageResult
+    evidence: dict[str, Evidence] = field(default_factory=dict)
+
+
+def grade(
+    submission: Submission,
+    options: Options = Options(),
+    stored: Mapping[str, list[Example]] | None = None,
+    progress: Callable[[str, int, int], None] = lambda what, done, total: None,
+) -> Grading:
+    """Grade a submission. `stored` are examples, by check, to try before drawing new ones."""
+    start = time.monotonic()
+    stage = submission.stage
+    milestones = [stage.milestone(options.only)] if options.only else list(stage.milestones)
+    plan = [(m, check) for m in milestones for check in stage.checks[m.id]]
+    seed = secrets.randbelow(10**6) if options.seed is None else options.seed
+    with workspace(stage) as space:
+        worker = LocalWorker() if options.debug else Worker()
+        stack = space.place(submission)
+        if options.debug:
+            stack[stage.folder] = submission.folder
+        worker.load(stage.folder, stack, stage.names)
+        session = Session(worker)
+        try:
+            evidence = gather_all(stage, plan, session, seed, options, stored or {}, progress)
+            for e in evidence.values():
+                if e.failing and not options.debug:
+                    progress("looking for the shortest program", 0, 0)
+                    shrink(e, session, options.examples)
+            names = {}
+            if options.diagnose and stage.faults and any(e.shown for e in evidence.values()):
+                progress("looking for the cause", 0, 0)
+                names = name_causes(stage, space, list(evidence.values()))
+            explainer = Explainer(stage, submission, stack, session)
+            results = tuple(
+                MilestoneResult(m.id, m.title, 0 if options.debug else m.points, m.bonus, tuple(
+                    explainer.explain(evidence[c.__name__], names.get(c.__name__), m.id)
+                    for c in stage.checks[m.id]
+                ))
+                for m in milestones
+            )  # fmt: skip
+        finally:
+            worker.close()
+    result = StageResult(
+        stage=stage.name,
+        title=stage.title,
+        target=submission.target,
+        earlier="mine" if options.mine else "solutions",
+        files=tuple(submission.files),
+        seed=seed,
+        mechanisms=tuple(worker.mechanisms),
+        seconds=time.monotonic() - start,
+        milestones=results,
+    )
+    return Grading(result, evidence)
+
+
+def gather_all(
+    stage: Stage,
+    plan: list[tuple[Milestone, Check]],
+    session: Session,
+    seed: int,
+    options: Options,
+    stored: Mapping[str, list[Example]],
+    progress: Callable[[str, int, int], None],
+) -> dict[str, Evidence]:
+    """Run every check of the plan; each gets its own verdict, whatever the others did."""
+    names = [check.__name__ for _, check in plan]
+    if len(set(names)) < len(names):
+        raise UsageError(f"two checks of {stage.name} have the same name")
+    found: dict[str, Evidence] = {}
+    known = frozenset(stage.exercises)
+    late = 0
+    for number, (milestone, check) in enumerate(plan):
+        progress(f"{milestone.id} {milestone.title}", number, len(plan))
+        patience = HURRY if late >= SLOW else 1.0
+        first = stored.get(check.__name__)
+        found[check.__name__] = gather(
+            check, session, seed, options.examples, first, patience, known
+        )
+        late += found[check.__name__].status == "timeout"
+    return found
+
+
+def name_causes(stage: Stage, space: Workspace, evidence: list[Evidence]) -> dict[str, Any]:
+    """Return the diagnosed misconceptions by check."""
+    suspects = Suspects(stage, space)
+    try:
+        return diagnose(evidence, variants_of(stage.faults), suspects.outcome)
+    finally:
+        suspects.close()

@@ -1,0 +1,78 @@
+"""For lessons and scripts: grade a milestone in place, read errors kindly, put your own stages in."""
+
+import sys
+from typing import Any
+
+from grader import finder
+from grader.course import exercise_of, read_stages
+from grader.errors import GraderError, UsageError
+from grader.judge import Options, grade
+from grader.report import stage_report
+from grader.state import read_state, write_state
+from grader.submission import find_submission
+from grader.terminal import show
+
+
+def check(milestone: str, seed: int | None = None) -> None:
+    """Grade one milestone, like "1.4", of the files in stages/, and show the report.
+
+    Never raises for what the learner's code does; a milestone that does not exist is
+    told in a sentence.
+    """
+    try:
+        stage = next((s for s in read_stages() if milestone in {m.id for m in s.milestones}), None)
+        if stage is None:
+            raise UsageError(f"There is no milestone {milestone!r}. They are called 1.1, 1.2 and so on.")
+        submission = find_submission(stage, "stages")
+        state = read_state(stage)
+        grading = grade(submission, Options(seed=seed, only=milestone), state.stored_examples())
+        state.remember(grading.result, submission.digest)
+        state.keep_examples(grading.evidence, grading.result.seed)
+        write_state(stage, state)
+        show(stage_report(grading.result))
+    except GraderError as error:
+        print(error)
+
+
+def lesson() -> None:
+    """Prepare a notebook: edited files are reloaded, and unwritten exercises are named in a line.
+
+    Does nothing outside IPython.
+    """
+    try:
+        from IPython import get_ipython
+    except ImportError:
+        return
+    shell = get_ipython()  # type: ignore[no-untyped-call]
+    if shell is None:
+        return
+    if "autoreload" not in shell.magics_manager.magics["line"]:
+        shell.run_line_magic("load_ext", "autoreload")
+    shell.run_line_magic("autoreload", "2")
+    shell.set_custom_exc((NotImplementedError,), say_unwritten)
+
+
+def say_unwritten(shell: Any, kind: Any, error: Any, trace: Any, tb_offset: Any = None) -> None:
+    """IPython's handler for NotImplementedError: one line in place of a traceback."""
+    exercise = exercise_of(str(error))
+    for stage in read_stages():
+        if exercise in stage.exercises:
+            parts = exercise.split(".")
+            file = next((f for f, names in stage.files.items() if parts[0] in names), "")
+            place = f"stages/{stage.folder}/{file}"
+            print(f"Not written yet: {error} - write it in {place}, then run this cell again.")
+            return
+    shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
+
+
+def use_mine() -> None:
+    """Make `solutions.*` mean the learner's own stages/, in a notebook or a script.
+
+    UsageError once a stage has been imported: two trees would give two Tensor classes.
+    """
+    loaded = [name for name in sys.modules if name.startswith(finder.PACKAGE + ".")]
+    if loaded:
+        raise UsageError(
+            f"{loaded[0]} is already imported. Restart, and call use_mine() before the first import."
+        )
+    finder.install({stage.folder: stage.source("stages") for stage in read_stages()})

@@ -1,0 +1,153 @@
+"""Programs as plain data: drawn once, run on anything, differentiated by an oracle of our own.
+
+A `Program` is a straight list of steps on numbers. `run` carries it out on the
+learner's objects; `values` and `adjoints` on plain floats, in forward mode. The oracle
+shares no code with a learner's engine or with the solutions.
+"""
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Partials = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Const:
+    """A plain number as an operand."""
+
+    value: int | float
+
+
+@dataclass(frozen=True)
+class Step:
+    """An operation on earlier nodes (by number) or constants."""
+
+    op: str
+    operands: tuple["int | Const", ...]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One operation on plain floats: value, partial derivatives, and where it is well-behaved."""
+
+    value: Callable[..., float]
+    partials: Callable[..., Partials]
+    safe: Callable[..., bool] = lambda *xs: True
+    apply: Callable[..., Any] | None = None  # on the learner's objects; None: the method of that name
+
+
+def sigmoid(x: float) -> float:
+    return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))
+
+
+def power_partials(a: float, b: float) -> Partials:
+    in_base = b * a ** (b - 1) if b != 0 else 0.0
+    in_exponent = a**b * math.log(a) if a > 0 else 0.0 if a == 0 else math.nan
+    return in_base, in_exponent
+
+
+def power_is_tame(a: float, b: float) -> bool:
+    if abs(b) > 4 or abs(a) < 0.3 or abs(a) > 8:
+        return False
+    return a > 0 or float(b).is_integer()
+
+
+RULES: dict[str, Rule] = {
+    "add": Rule(operator.add, lambda a, b: (1.0, 1.0), apply=operator.add),
+    "sub": Rule(operator.sub, lambda a, b: (1.0, -1.0), apply=operator.sub),
+    "mul": Rule(operator.mul, lambda a, b: (b, a), apply=operator.mul),
+    "div": Rule(
+        operator.truediv,
+        lambda a, b: (1 / b, -a / b**2),
+        lambda a, b: abs(b) >= 0.2,
+        operator.truediv,
+    ),
+    "pow": Rule(operator.pow, power_partials, power_is_tame, operator.pow),
+    "powv": Rule(operator.pow, power_partials, power_is_tame, operator.pow),
+    "neg": Rule(operator.neg, lambda a: (-1.0,), apply=operator.neg),
+    "exp": Rule(math.exp, lambda a: (math.exp(a),), lambda a: -5 <= a <= 3),
+    "log": Rule(math.log, lambda a: (1 / a,), lambda a: a >= 0.2),
+    "sqrt": Rule(math.sqrt, lambda a: (0.5 / math.sqrt(a),), lambda a: a >= 0.2),
+    "tanh": Rule(math.tanh, lambda a: (1 / math.cosh(a) ** 2,), lambda a: abs(a) <= 3),
+    "sigmoid": Rule(sigmoid, lambda a: (sigmoid(a) * sigmoid(-a),), lambda a: abs(a) <= 4),
+    "relu": Rule(
+        lambda a: max(a, 0.0), lambda a: (1.0 if a > 0 else 0.0,), lambda a: abs(a) >= 0.05
+    ),
+    "sin": Rule(math.sin, lambda a: (math.cos(a),), lambda a: abs(a) <= 8),
+    "cos": Rule(math.cos, lambda a: (-math.sin(a),), lambda a: abs(a) <= 8),
+}
+# "pow" has a number as its exponent, "powv" a node.
+ARITY = {name: 1 for name in RULES} | dict.fromkeys(("add", "sub", "mul", "div", "pow", "powv"), 2)
+
+
+@dataclass(frozen=True)
+class Program:
+    """Inputs, then steps; node i is input i, or the result of step i - len(inputs).
+
+    The output is the last node.
+    """
+
+    inputs: tuple[float, ...]
+    steps: tuple[Step, ...]
+
+    def run(self, make: Callable[[float], Any]) -> tuple[list[Any], Any]:
+        """Carry the program out on objects that `make` makes of numbers: (inputs, output)."""
+        nodes = self.run_nodes(make)
+        return nodes[: len(self.inputs)], nodes[-1]
+
+    def run_nodes(self, make: Callable[[float], Any]) -> list[Any]:
+        """Carry the program out and return every node."""
+        return self.continue_from([make(x) for x in self.inputs])
+
+    def continue_from(self, inputs: Sequence[Any]) -> list[Any]:
+        """Carry the steps out on given inputs and return every node."""
+        nodes = list(inputs)
+        for step in self.steps:
+            operands = [x.value if isinstance(x, Const) else nodes[x] for x in step.operands]
+            apply = RULES[step.op].apply
+            nodes.append(apply(*operands) if apply else getattr(operands[0], step.op)())
+        return nodes
+
+    def values(self) -> list[float]:
+        """Return the value of every node, on plain floats."""
+        return evaluate(self.inputs, self.steps)[0]
+
+    def output(self) -> float:
+        """Return the value of the last node."""
+        return self.values()[-1]
+
+    def adjoints(self) -> list[float]:
+        """Return d output / d node for every node, by forward mode: each node is also an input."""
+        return [float(x) for x in evaluate(self.inputs, self.steps)[1][-1]]
+
+    def gradients(self) -> list[float]:
+        """Return d output / d input for every input."""
+        return self.adjoints()[: len(self.inputs)]
+
+    def to_plain(self) -> tuple[list[float], list[Any]]:
+        """Return inputs and steps as lists and tuples: [op, [("node", i) | ("const", c), ...]]."""
+        steps = [
+            [s.op, [("const", x.value) if isinstance(x, Const) else ("node", x) for x in s.operands]]
+            for s in self.steps
+        ]
+        return list(self.inputs), steps
+
+
+def evaluate(inputs: Sequence[float], steps: Sequence[Step]) -> tuple[list[float], np.ndarray]:
+    """Return the values of all nodes and their tangents, (nodes, nodes): row i is d node i / d node j."""
+    count = len(inputs) + len(steps)
+    values = [float(x) for x in inputs]
+    tangents = np.eye(count)
+    for i, step in enumerate(steps, start=len(inputs)):
+        xs = [float(x.value) if isinstance(x, Const) else values[x] for x in step.operands]
+        rule = RULES[step.op]
+        values.append(float(rule.value(*xs)))
+        for operand, partial in zip(step.operands, rule.partials(*xs), strict=True):
+            if not isinstance(operand, Const):
+                tangents[i] += partial * tangents[operand]
+    return values, tangents

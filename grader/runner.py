@@ -1,0 +1,266 @@
+"""Draw, run, keep, shrink: one check against one worker.
+
+Hypothesis draws plain data; running an example is a function of that data alone, so
+an example can be kept and run again on any other code.
+"""
+
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import hypothesis
+from hypothesis import HealthCheck, Phase
+from hypothesis.errors import HypothesisException, UnsatisfiedAssumption
+
+from grader.checking import Failed, Judgement, Marker, recorded
+from grader.course import Check, exercise_of
+from grader.remote import HandleMisuse, RemoteError, Session
+from grader.transcript import RemoteFailure, Transcript
+from grader.worker import WorkerLost
+
+EXAMPLES = 80
+ENOUGH_FAILURES = 6
+ENOUGH_PASSES = 15
+SHRINK_RUNS = 250
+CHECK_SECONDS = 60.0
+
+Example = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one example showed.
+
+    Attributes:
+        status: passed, failed, todo, timeout, crashed, error, or discarded.
+        judgements: the comparisons made, the failing one last.
+        failure: the exception of the submitted code, if that ended the example.
+        exercise: the unwritten exercise that was reached, if any.
+        message: a sentence, where there is neither judgement nor failure.
+        transcript: what was asked, where it did not pass.
+    """
+
+    status: str
+    judgements: tuple[Judgement, ...] = ()
+    failure: RemoteFailure | None = None
+    exercise: str = ""
+    message: str = ""
+    transcript: Transcript = field(default_factory=Transcript, repr=False, compare=False)
+
+    @property
+    def passed(self) -> bool:
+        return self.status == "passed"
+
+    @property
+    def verdict(self) -> Judgement | None:
+        """The failing comparison."""
+        return self.judgements[-1] if self.judgements and self.judgements[-1].why else None
+
+
+@dataclass
+class Evidence:
+    """Examples of one check, with what they showed: the failing and the passing ones."""
+
+    check: Check
+    seed: int = 0
+    failing: list[tuple[Example, Outcome]] = field(default_factory=list)
+    passing: list[tuple[Example, Outcome]] = field(default_factory=list)
+    stopped: tuple[Example, Outcome] | None = None  # todo, timeout, crashed, error: nothing more was run
+    shrunk: tuple[Example, Outcome] | None = None
+
+    @property
+    def status(self) -> str:
+        if self.stopped is not None:
+            return self.stopped[1].status
+        if self.failing:
+            return "failed"
+        return "passed" if self.passing else "error"
+
+    @property
+    def shown(self) -> tuple[Example, Outcome] | None:
+        """The example to show: the stopping one, the shrunk one, or the first failing one."""
+        if self.stopped is not None:
+            return self.stopped
+        return self.shrunk or (self.failing[0] if self.failing else None)
+
+
+def marker_of(check: Check) -> Marker:
+    return check.marker  # type: ignore[attr-defined]
+
+
+def strategies_of(check: Check) -> dict[str, Any] | None:
+    """Return what `@given` draws for a check, or None where it draws nothing."""
+    handle = getattr(check, "hypothesis", None)
+    return None if handle is None else handle._given_kwargs
+
+
+def inner_of(check: Check) -> Callable[..., None]:
+    handle = getattr(check, "hypothesis", None)
+    return check if handle is None else handle.inner_test
+
+
+class Stop(BaseException):
+    """Ends a run of hypothesis from inside a visit."""
+
+
+def explore(
+    check: Check,
+    seed: int,
+    count: int,
+    visit: Callable[[Example], None],
+    shrink: bool = False,
+) -> None:
+    """Call `visit` with up to `count` examples of a check; it may raise `Stop`.
+
+    The examples depend on `seed` and `count` alone. With `shrink`, an exception from
+    `visit` makes hypothesis look for smaller examples that raise as well.
+    """
+    strategies = strategies_of(check)
+    if strategies is None:
+        try:
+            visit({})
+        except Stop:
+            pass
+        return
+
+    @hypothesis.seed(seed)
+    @hypothesis.settings(
+        max_examples=count,
+        phases=[Phase.generate, Phase.shrink] if shrink else [Phase.generate],
+        database=None,
+        deadline=None,
+        derandomize=False,
+        report_multiple_bugs=False,
+        suppress_health_check=list(HealthCheck),
+        verbosity=hypothesis.Verbosity.quiet,
+    )
+    @hypothesis.given(**strategies)
+    def drawn(**example: Any) -> None:
+        visit(example)
+
+    try:
+        drawn()
+    except Stop:
+        pass
+
+
+def run_example(check: Check, example: Example, session: Session) -> Outcome:
+    """Run a check once on an example and say what it showed."""
+    session.worker.printed.clear()
+    with recorded() as judgements:
+        try:
+            session.begin()
+            inner_of(check)(session.stage, **example)
+        except Failed:
+            return Outcome("failed", tuple(judgements), transcript=session.transcript)
+        except RemoteError as error:
+            return from_failure(error.failure, judgements, session)
+        except WorkerLost as lost:
+            session.stale = False
+            return Outcome(
+                lost.status, tuple(judgements), message=lost.why, transcript=session.transcript
+            )
+        except UnsatisfiedAssumption:
+            return Outcome("discarded")
+        except (HypothesisException, HandleMisuse, Exception):
+            return Outcome("error", message=traceback.format_exc(limit=-4))
+    return Outcome("passed", tuple(judgements))
+
+
+def from_failure(failure: RemoteFailure, judgements: list[Judgement], session: Session) -> Outcome:
+    exercise = exercise_of(failure.message) if failure.unwritten else None
+    status = "todo" if exercise else "failed"
+    return Outcome(
+        status, tuple(judgements), failure, exercise or "", transcript=session.transcript
+    )  # fmt: skip
+
+
+def gather(
+    check: Check,
+    session: Session,
+    seed: int,
+    examples: int = 0,
+    first: list[Example] | None = None,
+    patience: float = 1.0,
+    known: frozenset[str] | None = None,
+) -> Evidence:
+    """Run a check until its evidence suffices: `first` the stored examples, then drawn ones.
+
+    `known` are the exercises whose NotImplementedError means "to do"; `patience` scales
+    the time that one request may take.
+    """
+    marker = marker_of(check)
+    evidence = Evidence(check, seed)
+    session.patience = (marker.seconds or 5.0) * patience
+    session.deadline = time.monotonic() + max(CHECK_SECONDS, 2 * session.patience)
+
+    def visit(example: Example) -> None:
+        outcome = run_example(check, example, session)
+        if outcome.status == "todo" and known is not None and outcome.exercise not in known:
+            outcome = replace(outcome, status="failed", exercise="")
+        if outcome.status == "passed":
+            evidence.passing.append((example, outcome))
+        elif outcome.status == "failed":
+            evidence.failing.append((example, outcome))
+        elif outcome.status != "discarded":
+            evidence.stopped = example, outcome
+            raise Stop
+        tried = len(evidence.failing) + len(evidence.passing)
+        if len(evidence.failing) >= ENOUGH_FAILURES and (
+            len(evidence.passing) >= ENOUGH_PASSES or tried >= 2 * ENOUGH_PASSES
+        ):
+            raise Stop
+
+    try:
+        for example in first or []:
+            visit(example)
+        explore(check, seed, examples or marker.examples or EXAMPLES, visit)
+    except Stop:
+        pass
+    except HypothesisException as error:
+        evidence.stopped = {}, Outcome("error", message=f"{type(error).__name__}: {error}")
+    return evidence
+
+
+def shrink(evidence: Evidence, session: Session, examples: int = 0) -> None:
+    """Look for the smallest example that fails in the way the first failing one does."""
+    check, (example, outcome) = evidence.check, evidence.failing[0]
+    evidence.shrunk = example, outcome
+    best = size(outcome)
+    wanted = kind_of_failure(outcome)
+    runs = 0
+
+    def visit(example: Example) -> None:
+        nonlocal runs, best
+        runs += 1
+        if runs > SHRINK_RUNS:
+            raise Stop
+        now = run_example(check, example, session)
+        if now.status in ("timeout", "crashed"):
+            raise Stop
+        if not now.passed and kind_of_failure(now) == wanted:
+            if size(now) <= best:
+                evidence.shrunk, best = (example, now), size(now)
+            raise AssertionError("fails as well")
+
+    try:
+        explore(check, evidence.seed, examples or marker_of(check).examples or EXAMPLES, visit, shrink=True)
+    except (AssertionError, HypothesisException, ExceptionGroup):
+        pass
+
+
+def size(outcome: Outcome) -> int:
+    """How long the program of an outcome is: fewer requests are easier to read."""
+    return len(outcome.transcript.events)
+
+
+def kind_of_failure(outcome: Outcome) -> tuple[str, str, str]:
+    """What must stay the same while an example shrinks."""
+    verdict = outcome.verdict
+    return (
+        outcome.status,
+        verdict.label if verdict else "",
+        outcome.failure.type if outcome.failure else "",
+    )

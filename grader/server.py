@@ -1,0 +1,236 @@
+"""The worker's side: runs submitted code, one request at a time.
+
+Started by path with ``python -I -B``. Requests come on standard input, replies go
+out on standard output, both as a length and a frame; what the submitted code prints
+goes to standard error. This process is not trusted: nothing it says decides a
+verdict that the judge cannot verify.
+"""
+
+import ast
+import importlib
+import io
+import operator
+import os
+import struct
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+if __name__ == "__main__":  # -I keeps the course off sys.path: borrow it for two imports
+    _root = Path(__file__).resolve().parents[1]
+    sys.path.insert(0, str(_root))
+
+from grader import finder
+from grader.codec import CodecError, decode, encode
+
+STAGE = 0  # the handle of the stage's own namespace
+OPERATORS: dict[str, Callable[..., Any]] = {
+    name: getattr(operator, name)
+    for name in (
+        "add sub mul truediv floordiv mod pow matmul and_ or_ xor neg pos abs invert "
+        "lt le gt ge eq ne getitem setitem delitem contains "
+        "iadd isub imul itruediv ipow imatmul"
+    ).split()
+} | {"len": len, "iter": iter, "next": next, "float": float, "repr": repr, "isinstance": isinstance}
+
+
+class Namespace:
+    """The public names of a stage, from whichever of its files; each file loads when first needed."""
+
+    def __init__(self, stage: str, files: dict[str, str]):
+        self.__dict__.update(_stage=stage, _files=files)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self._files:
+            raise AttributeError(f"the stage has no {name!r}")
+        file = self._files[name]
+        module = importlib.import_module(f"{finder.PACKAGE}.{self._stage}.{file.removesuffix('.py')}")
+        if not hasattr(module, name):
+            raise AttributeError(f"{file} defines no {name!r}")
+        return getattr(module, name)
+
+
+class Server:
+    """Holds the objects that handles stand for and answers requests about them."""
+
+    def __init__(self) -> None:
+        self.objects: dict[int, Any] = {}
+        self.handles: dict[int, int] = {}
+        self.folders: list[str] = []
+        self.namespace: Any = None
+        self.next_handle = 1
+
+    def answer(self, frame: bytes) -> bytes:
+        """Carry out one request, [verb, *arguments]; the reply is [True, value] or [False, error]."""
+        try:
+            verb, *arguments = decode(frame, self.object_of)
+            reply = [True, getattr(self, "do_" + verb)(*arguments)]
+        except BaseException as error:  # SystemExit as well: submitted code may raise anything
+            reply = [False, self.describe(error)]
+        try:
+            return encode(reply, self.handle_of)
+        except CodecError:  # plain data that is too deep or too large travels as a handle
+            return encode([True, _Opaque(reply[1])], lambda box: self.handle_of(box.held))
+
+    def object_of(self, handle: int) -> Any:
+        return self.namespace if handle == STAGE else self.objects[handle]
+
+    def handle_of(self, obj: Any) -> int:
+        if obj is self.namespace:
+            return STAGE
+        key = id(obj)
+        if key not in self.handles:
+            self.objects[self.next_handle] = obj  # kept alive, so that its id stays its own
+            self.handles[key] = self.next_handle
+            self.next_handle += 1
+        return self.handles[key]
+
+    # The verbs.
+
+    def do_load(self, stage: str, folders: dict[str, str], files: dict[str, str]) -> None:
+        """Start afresh with these stages; `files` says which file defines which public name."""
+        self.do_reset()
+        self.folders = [os.path.realpath(folder) for folder in folders.values()]
+        finder.install({name: Path(folder) for name, folder in folders.items()})
+        self.namespace = Namespace(stage, files)
+
+    def do_reset(self) -> None:
+        """Forget every object: a new example begins."""
+        self.objects.clear()
+        self.handles.clear()
+
+    def do_get(self, target: Any, name: str) -> Any:
+        return getattr(target, name)
+
+    def do_set(self, target: Any, name: str, value: Any) -> None:
+        setattr(target, name, value)
+
+    def do_call(self, target: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return target(*args, **kwargs)
+
+    def do_op(self, name: str, *operands: Any) -> Any:
+        return OPERATORS[name](*operands)
+
+    def do_enter(self, target: Any) -> Any:
+        return type(target).__enter__(target)
+
+    def do_exit(self, target: Any) -> Any:
+        return type(target).__exit__(target, None, None, None)
+
+    def do_define(self, source: str, name: str) -> Any:
+        """Run trusted source from a check beside the submitted code; return what it calls `name`."""
+        scope: dict[str, Any] = {"__name__": "beside"}
+        exec(compile(source, "<beside>", "exec"), scope)
+        return scope[name]
+
+    def do_run(self, source: str) -> Any:
+        """Run a printed program; return the value of its last line."""
+        tree = ast.parse(source)
+        scope: dict[str, Any] = {"__name__": "program"}
+        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        exec(compile(tree, "<program>", "exec"), scope)
+        if isinstance(last, ast.Expr):
+            return eval(compile(ast.Expression(last.value), "<program>", "eval"), scope)
+        return None
+
+    def describe(self, error: BaseException) -> dict[str, Any]:
+        """Return what the judge may know of an exception, as plain data."""
+        try:
+            message = str(error)
+        except BaseException:
+            message = ""
+        frames = [
+            [os.path.basename(frame.filename), frame.lineno, frame.name]
+            for frame in traceback.extract_tb(error.__traceback__)[-50:]
+            if os.path.dirname(os.path.realpath(frame.filename)) in self.folders
+        ]
+        if isinstance(error, SyntaxError) and error.filename and error.msg:
+            message = error.msg
+            if os.path.dirname(os.path.realpath(error.filename)) in self.folders:
+                frames.append([os.path.basename(error.filename), error.lineno, ""])
+        return {
+            "type": type(error).__name__[:100],
+            "family": [kind.__name__ for kind in type(error).__mro__],
+            "message": message[:2000],
+            "frames": frames,
+            "unwritten": isinstance(error, NotImplementedError),
+        }
+
+
+class _Opaque:
+    """A box around a value that must not be written out."""
+
+    def __init__(self, held: Any):
+        self.held = held
+
+
+def read_frame(stream: io.RawIOBase | Any) -> bytes | None:
+    """Return the next frame, or None where the other side has closed."""
+    header = stream.read(4)
+    if len(header) < 4:
+        return None
+    (length,) = struct.unpack(">I", header)
+    return stream.read(length)
+
+
+def write_frame(stream: Any, frame: bytes) -> None:
+    stream.write(struct.pack(">I", len(frame)) + frame)
+    stream.flush()
+
+
+def limit_memory(limit: int) -> list[str]:
+    """Bound this process's memory, in bytes, where the system can; return what is in force."""
+    try:
+        import resource
+    except ImportError:
+        return []
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    try:
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    except (ValueError, OSError):
+        return []
+    return ["rlimit_as"] if sys.platform == "linux" else []
+
+
+def die_with(parent: int) -> None:
+    """End this process soon after its grader is gone, even if it died without a word."""
+    try:
+        import ctypes
+
+        ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL
+    except (AttributeError, OSError, TypeError):
+        pass
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    if hasattr(os, "getppid") and os.name == "posix":
+        threading.Thread(target=watch, daemon=True).start()
+
+
+def main() -> None:
+    """Serve until the judge hangs up. Arguments: the judge's process id, the memory limit in bytes."""
+    parent, limit = map(int, sys.argv[1:])
+    requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.dup2(2, 1)  # what submitted code prints must not reach the replies
+    sys.stdout, sys.stdin = os.fdopen(1, "w", buffering=1), os.fdopen(0)
+    die_with(parent)
+    in_force = limit_memory(limit)
+    sys.path[:] = [p for p in sys.path if os.path.realpath(p) != str(_root)]
+    server = Server()
+    write_frame(replies, encode(in_force))
+    while (frame := read_frame(requests)) is not None:
+        write_frame(replies, server.answer(frame))
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

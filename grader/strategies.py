@@ -1,0 +1,174 @@
+"""What checks draw: numbers that people can read, and programs over them.
+
+Everything drawn is plain data. Programs are built forwards: a step that would leave
+the well-behaved region (a pole, a kink, a number too large) is not taken, so nothing
+is rejected afterwards, and what remains shrinks to a handful of lines.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from grader.programs import ARITY, RULES, Const, Program, Step
+
+ARITHMETIC = ("add", "mul", "sub", "div", "neg", "pow", "powv")
+FUNCTIONS = ("exp", "log", "sqrt", "tanh", "sigmoid", "relu", "sin", "cos")
+SIMPLE = (2.0, 3.0, 0.5, -2.0, 1.5, -1.0, 0.7, -0.5)
+EXPONENTS = (2, 3, -1, 0.5, -2, 1.5, 2.0, 0, 2.5, -0.5, 1)
+MAX_VALUE, MAX_SLOPE = 100.0, 1000.0
+
+
+def numbers(low: float = -3.0, high: float = 3.0, away: float = 0.3) -> st.SearchStrategy[float]:
+    """Floats of two digits in [low, high], at least `away` from 0; simple ones first."""
+    steps = [k / 10 for k in range(round(low * 10), round(high * 10) + 1)]
+    simple = [x for x in SIMPLE if low <= x <= high and abs(x) >= away]
+    rest = [x for x in steps if abs(x) >= away and x not in simple and x not in (0.0, 1.0)]
+    return st.sampled_from(simple + sorted(rest, key=lambda x: (abs(x), x)))
+
+
+def constants() -> st.SearchStrategy[int | float]:
+    """Plain numbers as operands: whole ones as int and as float, and others."""
+    return st.one_of(st.sampled_from([2, 3, -2, 5]), numbers())
+
+
+class Builder:
+    """Takes steps while they stay well-behaved, and knows every node's value and slopes."""
+
+    def __init__(self, inputs: Sequence[float], room: int):
+        self.inputs = tuple(inputs)
+        self.steps: list[Step] = []
+        self.values = [float(x) for x in inputs]
+        self.uses = [0] * len(inputs)
+        self.tangents = np.eye(len(inputs), len(inputs) + room)
+
+    def take(self, op: str, *operands: int | Const) -> bool:
+        """Append a step if its result and slopes stay moderate; say whether it was taken."""
+        xs = [float(x.value) if isinstance(x, Const) else self.values[x] for x in operands]
+        rule = RULES[op]
+        if not rule.safe(*xs):
+            return False
+        value = rule.value(*xs)
+        tangent = np.zeros(self.tangents.shape[1])
+        for operand, partial in zip(operands, rule.partials(*xs), strict=True):
+            if not isinstance(operand, Const):
+                tangent += partial * self.tangents[operand]
+        tangent[len(self.values)] = 1.0
+        if not abs(value) <= MAX_VALUE or not np.abs(tangent).max() <= MAX_SLOPE:
+            return False
+        self.steps.append(Step(op, operands))
+        self.values.append(value)
+        self.uses.append(0)
+        self.tangents = np.vstack([self.tangents, tangent])
+        for operand in operands:
+            if not isinstance(operand, Const):
+                self.uses[operand] += 1
+        return True
+
+    def unused(self) -> list[int]:
+        return [i for i, count in enumerate(self.uses) if count == 0]
+
+    def program(self) -> Program:
+        return Program(self.inputs, tuple(self.steps))
+
+
+@st.composite
+def programs(
+    draw: Any,
+    ops: Sequence[str] = ARITHMETIC,
+    reuse: bool = False,
+    inputs: int = 3,
+    steps: int = 6,
+    weighted: bool = True,
+) -> Program:
+    """Programs of at most `steps` operations out of `ops`, whose every node reaches the output.
+
+    With `reuse`, nodes may be operands any number of times, twice of one step too;
+    without, the program is a tree. Whatever is left over is added up at the end, and,
+    where `weighted`, multiplied by a constant, so that no operation sees the gradient 1
+    every time. Only `add` and `mul` are used beyond `ops`.
+    """
+    count = draw(st.integers(1, inputs))
+    builder = Builder([draw(numbers()) for _ in range(count)], room=3 * steps + 2 * inputs + 4)
+    for _ in range(draw(st.integers(1, steps))):
+        op = draw(st.sampled_from(ops))
+        pool = list(range(len(builder.values))) if reuse else builder.unused()
+        builder.take(op, *draw(operand_lists(op, pool, reuse)))
+    left = builder.unused()
+    while len(left) > 1:
+        if weighted and draw(st.booleans()):
+            builder.take("mul", left[0], Const(draw(numbers())))
+            left = builder.unused()
+        taken = builder.take("add", left[-1], left[0])
+        if not taken:
+            break
+        left = builder.unused()
+    if weighted:
+        scale_last(draw, builder, needed=False)
+    if not builder.steps:
+        builder.take("add", 0, 0) if reuse else builder.take("add", 0, Const(2.0))
+    return builder.program()
+
+
+@st.composite
+def operand_lists(draw: Any, op: str, pool: list[int], reuse: bool) -> list[int | Const]:
+    """Operands for `op` out of the nodes in `pool`; at most one is a constant."""
+    first = draw(st.sampled_from(pool))
+    if ARITY[op] == 1:
+        return [first]
+    if op == "pow":
+        return [first, Const(draw(st.sampled_from(EXPONENTS)))]
+    rest = pool if reuse else [i for i in pool if i != first]
+    kinds = (["node"] if rest else []) + (["left"] if op == "powv" else ["right", "left"])
+    kind = draw(st.sampled_from(kinds))
+    if kind == "node":
+        return [first, draw(st.sampled_from(rest))]
+    constant = Const(draw(constants()))
+    return [first, constant] if kind == "right" else [constant, first]
+
+
+@st.composite
+def single_operations(
+    draw: Any, ops: Sequence[str] = ARITHMETIC, weighted: bool = True, twins: bool = False
+) -> Program:
+    """One operation of `ops` on fresh inputs; where `weighted`, times a constant that is not 1.
+
+    With `twins`, both operands of the operation are the same input.
+    """
+    op = draw(st.sampled_from(ops))
+    count = 1 if twins else ARITY[op]
+    room = count + 3
+    builder = Builder([draw(numbers()) for _ in range(count)], room)
+    operands = [0, 0] if twins else draw(operand_lists(op, list(range(count)), reuse=False))
+    if not builder.take(op, *operands):  # these numbers do not suit it; 2 and 3 suit everything
+        builder = Builder([2.0, 3.0][:count], room)
+        builder.take(op, *[0, 0] if twins else [x if isinstance(x, int) else Const(2) for x in operands])
+    if weighted:
+        scale_last(draw, builder)
+    return builder.program()
+
+
+@st.composite
+def fans(draw: Any, ops: Sequence[str] = ARITHMETIC) -> Program:
+    """One input, used by two or three operations, whose weighted results are added up."""
+    builder = Builder([draw(numbers(0.3, 3.0))], room=14)
+    branches = []
+    for _ in range(draw(st.integers(2, 3))):
+        op = draw(st.sampled_from(ops))
+        if not builder.take(op, *draw(operand_lists(op, [0], reuse=True))):
+            builder.take("add", 0, Const(draw(constants())))
+        scale_last(draw, builder, needed=False)
+        branches.append(len(builder.values) - 1)
+    total = branches[0]
+    for branch in branches[1:]:
+        builder.take("add", *draw(st.permutations([total, branch])))
+        total = len(builder.values) - 1
+    return builder.program()
+
+
+def scale_last(draw: Any, builder: Builder, needed: bool = True) -> None:
+    """Multiply the last node by a constant; where not `needed`, perhaps."""
+    last = len(builder.values) - 1
+    if needed or draw(st.booleans()):
+        builder.take("mul", last, Const(draw(numbers()))) or builder.take("mul", last, Const(0.5))

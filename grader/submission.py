@@ -1,0 +1,125 @@
+"""What is graded: which files, from where, and their hashes. Nothing here is ever imported."""
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.course import Fault, Stage, read_stages, read_text
+from grader.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Submission:
+    """The files of one stage from one place.
+
+    Attributes:
+        target: "stages", "solutions" or "submission".
+        folder: where the files lie.
+        package: the name under which a program, run in `home`, imports them.
+    """
+
+    stage: Stage
+    target: str
+    folder: Path
+    package: str
+    home: Path
+
+    @property
+    def files(self) -> list[tuple[str, str]]:
+        """The path, as shown to people, and the SHA-256 of each file that is there."""
+        found = []
+        for file in self.stage.files:
+            path = self.folder / file
+            if path.is_file():
+                found.append((shown(path), hashlib.sha256(path.read_bytes()).hexdigest()))
+        return found
+
+    @property
+    def digest(self) -> str:
+        """One hash over all files: equal work has equal digests."""
+        text = "\n".join(sha for _, sha in self.files)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def find_submission(stage: Stage, target: str, folder: Path | None = None) -> Submission:
+    """Return the submission in stages/, in solutions/, or in `folder`.
+
+    `folder` is a copy of stages/, of one stage folder, or holds just the stage's files.
+    UsageError where none of the files is there.
+    """
+    if target == "submission":
+        assert folder is not None
+        if not folder.is_dir():
+            raise UsageError(f"{folder} is not a folder. Give one that holds {one_of(stage)}.")
+        for inner in (folder / stage.folder, folder / "stages" / stage.folder):
+            if inner.is_dir():
+                folder = inner
+                break
+        here = folder.resolve()
+        found = Submission(stage, target, folder, here.name, here.parent)
+    else:
+        source = stage.source(target)
+        found = Submission(stage, target, source, f"{target}.{stage.folder}", stage.root)
+    if not any((found.folder / file).is_file() for file in stage.files):
+        raise UsageError(
+            f"{shown(found.folder)} holds no {one_of(stage)}. "
+            f"Give a copy of stages/{stage.folder}: python -m grader {stage.name} --submission DIR"
+        )
+    return found
+
+
+def one_of(stage: Stage) -> str:
+    return " or ".join(stage.files)
+
+
+def shown(path: Path) -> str:
+    """Return a path as people read it: relative to where they are, if it lies below."""
+    path = path.resolve()
+    here = Path.cwd().resolve()
+    return path.relative_to(here).as_posix() if path.is_relative_to(here) else path.as_posix()
+
+
+class Workspace:
+    """Folders for workers: copies of the declared files, and of the faulty variants."""
+
+    def __init__(self, stage: Stage, folder: Path):
+        self.stage, self.folder = stage, folder
+        self.earlier = {
+            s.folder: s.source("solutions") for s in read_stages(stage.root) if s.name < stage.name
+        }
+
+    def place(self, submission: Submission) -> dict[str, Path]:
+        """Copy the submission's declared files; return the stack for a worker."""
+        target = self.folder / "submission" / self.stage.folder
+        target.mkdir(parents=True)
+        for file in self.stage.files:
+            if (submission.folder / file).is_file():
+                shutil.copyfile(submission.folder / file, target / file)
+        return {**self.earlier, self.stage.folder: target}
+
+    def variant(self, name: str, file: str, text: str) -> dict[str, Path]:
+        """Write the solution with one file replaced; return the stack for a worker."""
+        target = self.folder / name / self.stage.folder
+        if not target.exists():
+            target.mkdir(parents=True)
+            for other in self.stage.files:
+                shutil.copyfile(self.stage.source("solutions") / other, target / other)
+            (target / file).write_text(text, encoding="utf-8")
+        return {**self.earlier, self.stage.folder: target}
+
+    def fault(self, fault: Fault, form: int) -> dict[str, Path]:
+        """Write one form of a fault; return the stack for a worker."""
+        text = read_text(self.stage.source("solutions") / fault.file)
+        replaced = text.replace(fault.old, fault.new[form])
+        return self.variant(f"fault-{fault.id}-{form}", fault.file, replaced)
+
+
+@contextmanager
+def workspace(stage: Stage) -> Iterator[Workspace]:
+    """Provide folders for workers, removed at the end."""
+    with tempfile.TemporaryDirectory(prefix="gradwright-", ignore_cleanup_errors=True) as folder:
+        yield Workspace(stage, Path(folder))

@@ -1,0 +1,301 @@
+"""What a check asked of the learner's code, as data, and as a program that can be pasted.
+
+A transcript is a list of events. Printing keeps what leads to the judged value and
+leaves out what was only looked at on the way; attribute reads stand where they are
+used, results get the names a, b, c, ...
+"""
+
+import inspect
+import itertools
+import math
+import re
+import string
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+SYMBOLS = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**",
+    "matmul": "@", "and_": "&", "or_": "|", "xor": "^", "lt": "<", "le": "<=", "gt": ">",
+    "ge": ">=", "eq": "==", "ne": "!=",
+}  # fmt: skip
+PREFIXES = {"neg": "-", "pos": "+", "invert": "~"}
+IN_PLACE = {"iadd": "+=", "isub": "-=", "imul": "*=", "itruediv": "/=", "ipow": "**=", "imatmul": "@="}
+READS = ("getitem", "len", "float", "repr", "isinstance")
+MAX_ELEMENTS = 60
+
+
+@dataclass(frozen=True)
+class RemoteFailure:
+    """An exception raised by submitted code: names and text only, never re-created."""
+
+    type: str
+    family: tuple[str, ...]
+    message: str
+    frames: tuple[tuple[str, int, str], ...]
+    unwritten: bool = False
+
+
+@dataclass
+class Event:
+    """One request and what came back: a reply, or the failure it raised."""
+
+    verb: str
+    arguments: tuple[Any, ...]
+    reply: Any = None
+    failure: RemoteFailure | None = None
+
+
+@dataclass
+class Transcript:
+    """Events in order, and where each handle first came from: (event, path into its reply)."""
+
+    events: list[Event] = field(default_factory=list)
+    origins: dict[int, tuple[int, tuple[Any, ...]]] = field(default_factory=dict)
+
+    def position_of(self, value: Any) -> tuple[int, tuple[int, ...]] | None:
+        """Return the latest event that replied with this very object, and where in its reply.
+
+        None, which many requests reply with, is looked for in the last event alone.
+        """
+        start = len(self.events) - 1 if value is None else 0
+        for i in reversed(range(max(start, 0), len(self.events))):
+            reply = self.events[i].reply
+            if reply is value:
+                return i, ()
+            if type(reply) in (list, tuple):
+                for k, item in enumerate(reply):
+                    if item is value:
+                        return i, (k,)
+        return None
+
+
+@dataclass(frozen=True)
+class Program:
+    """A printed program: the lines to paste, and the remark on the last one."""
+
+    body: str
+    remark: str
+
+    @property
+    def text(self) -> str:
+        *before, last = self.body.split("\n")
+        if not self.remark:
+            return self.body
+        return "\n".join([*before, f"{last:<27} # {self.remark}"])
+
+
+class Unprintable(Exception):
+    """The transcript holds something that has no short literal."""
+
+
+def print_program(
+    transcript: Transcript,
+    package: str,
+    files: dict[str, str],
+    remark: str = "",
+    judged: tuple[int, tuple[int, ...]] | None = None,
+) -> Program:
+    """Return the transcript as a program whose last line is the judged value.
+
+    `package` is where the stage's files are imported from ("" for the files alone),
+    `files` says which file holds which public name. `judged` is an event's number and a
+    path into its reply; without it the program ends with the last event. Raises Unprintable where a literal would be too long.
+    """
+    return _Printer(transcript, package, files).program(judged, remark)
+
+
+class _Printer:
+    def __init__(self, transcript: Transcript, package: str, files: dict[str, str]):
+        self.events, self.origins = transcript.events, transcript.origins
+        self.package, self.files = package, files
+        self.names: dict[int, str] = {}
+        self.imported: dict[str, None] = {}
+        self.uses_numpy = False
+
+    def program(self, judged: tuple[int, tuple[int, ...]] | None, remark: str) -> Program:
+        last, path = judged or (len(self.events) - 1, ())
+        kept = [i for i in range(last + 1) if i == last or self.has_effect(self.events[i])]
+        used = self.used_events(kept)
+        fresh = self.fresh_names()
+        lines: list[str] = []
+        for i in [i for i in kept if self.events[i].verb == "define"]:
+            source, self.names[i] = self.events[i].arguments
+            lines += [source.rstrip(), ""]
+            kept.remove(i)
+        for i in kept:
+            event = self.events[i]
+            if event.verb == "op" and str(event.arguments[0]) in IN_PLACE:
+                self.names[i] = next(fresh)
+                symbol, (target, other) = IN_PLACE[event.arguments[0]], event.arguments[1:]
+                lines += [
+                    f"{self.names[i]} = {self.literal(target)}",
+                    f"{self.names[i]} {symbol} {self.literal(other)}",
+                ]
+                continue
+            statement = self.statement(event)
+            if i in used and event.verb in ("call", "op", "enter"):
+                self.names[i] = next(fresh)
+                statement = f"{self.names[i]} = {statement}"
+            lines.append(statement + "".join(f"[{k}]" for k in path if i == last))
+        return Program("\n".join([*self.imports(), *lines]), remark)
+
+    def has_effect(self, event: Event) -> bool:
+        """Reading an attribute or an item has none and is printed only where it is judged."""
+        return not (event.verb == "get" or (event.verb == "op" and event.arguments[0] in READS))
+
+    def used_events(self, kept: list[int]) -> set[int]:
+        """Return the events whose results are named in a kept event, directly or through reads."""
+        used: set[int] = set()
+
+        def visit(value: Any) -> None:
+            for handle in handles_in(value):
+                if handle not in self.origins:
+                    continue
+                source = self.origins[handle][0]
+                if source not in used:
+                    used.add(source)
+                    event = self.events[source]
+                    if not self.has_effect(event):
+                        visit(event.arguments)
+
+        for i in kept:
+            visit(self.events[i].arguments)
+        return used
+
+    def fresh_names(self) -> Iterator[str]:
+        letters = (c for c in string.ascii_lowercase if c not in self.files)
+        return itertools.chain(letters, (f"v{n}" for n in itertools.count(1)))
+
+    def imports(self) -> list[str]:
+        lines = ["import numpy as np"] if self.uses_numpy else []
+        by_file: dict[str, list[str]] = {}
+        for name in self.imported:
+            by_file.setdefault(self.files[name].removesuffix(".py"), []).append(name)
+        for file, names in by_file.items():
+            module = f"{self.package}.{file}" if self.package else file
+            lines.append(f"from {module} import {', '.join(names)}")
+        return [*lines, ""] if lines else []
+
+    def statement(self, event: Event) -> str:
+        """Return the event as an expression or assignment."""
+        verb, arguments = event.verb, event.arguments
+        if verb == "get":
+            return self.attribute(*arguments)
+        if verb == "set":
+            return f"{self.attribute(*arguments[:2])} = {self.literal(arguments[2])}"
+        if verb == "call":
+            target, args, kwargs = arguments
+            parts = [self.literal(a) for a in args]
+            parts += [f"{k}={self.literal(v)}" for k, v in kwargs.items()]
+            return f"{self.literal(target)}({', '.join(parts)})"
+        if verb == "op":
+            return self.operation(*arguments)
+        if verb in ("enter", "exit"):
+            tail = "" if verb == "enter" else "None, None, None"
+            return f"{self.literal(arguments[0])}.__{verb}__({tail})"
+        raise Unprintable(verb)
+
+    def operation(self, name: str, *operands: Any) -> str:
+        texts = [self.operand(x) for x in operands]
+        if name in SYMBOLS:
+            return f"{texts[0]} {SYMBOLS[name]} {texts[1]}"
+        if name in PREFIXES:
+            return PREFIXES[name] + texts[0]
+        if name == "contains":
+            return f"{texts[1]} in {texts[0]}"
+        if name == "getitem":
+            return f"{texts[0]}[{self.index(operands[1])}]"
+        if name == "setitem":
+            return f"{texts[0]}[{self.index(operands[1])}] = {texts[2]}"
+        if name == "delitem":
+            return f"del {texts[0]}[{self.index(operands[1])}]"
+        return f"{name}({', '.join(texts)})"
+
+    def operand(self, value: Any) -> str:
+        text = self.literal(value)
+        return f"({text})" if text.startswith("-") else text
+
+    def index(self, value: Any) -> str:
+        if type(value) is tuple and value:
+            return ", ".join(self.index(v) for v in value) + ("," if len(value) == 1 else "")
+        if type(value) is slice:
+            ends = [value.start, value.stop] + ([value.step] if value.step is not None else [])
+            return ":".join("" if v is None else self.literal(v) for v in ends)
+        return self.literal(value)
+
+    def attribute(self, target: Any, name: str) -> str:
+        if handle_of(target) == 0:
+            self.imported[name] = None
+            return name
+        return f"{self.literal(target)}.{name}"
+
+    def literal(self, value: Any) -> str:
+        """Return Python source for a handle or for plain data."""
+        handle = handle_of(value)
+        if handle is not None:
+            return self.handle(handle)
+        kind = type(value)
+        if kind in (list, tuple):
+            inner = ", ".join(self.literal(v) for v in value)
+            if len(value) > MAX_ELEMENTS:
+                raise Unprintable(f"{len(value)} elements")
+            return f"[{inner}]" if kind is list else f"({inner}{',' if len(value) == 1 else ''})"
+        if kind is dict:
+            return "{" + ", ".join(f"{self.literal(k)}: {self.literal(v)}" for k, v in value.items()) + "}"
+        return self.array(value) if kind.__module__ == "numpy" else plain_literal(value)
+
+    def handle(self, handle: int) -> str:
+        if handle not in self.origins:
+            raise Unprintable("an object of unknown origin")
+        source, path = self.origins[handle]
+        event = self.events[source]
+        text = self.names.get(source) or f"({self.statement(event)})"
+        if not self.names.get(source) and event.verb == "get":
+            text = text[1:-1]
+        return text + "".join(f"[{key!r}]" for key in path)
+
+    def array(self, value: Any) -> str:
+        if value.size > MAX_ELEMENTS:
+            raise Unprintable(f"{value.size} elements")
+        self.uses_numpy = True
+        if value.ndim == 0 and type(value).__name__ != "ndarray":
+            return f"np.{type(value).__name__}({plain_literal(value.item())})"
+        if value.size == 0:
+            return f"np.zeros({value.shape}, dtype={value.dtype.name!r})"
+        items = re.sub(r"\b(nan|inf)\b", r"np.\1", repr(value.tolist()))
+        dtype = "" if value.dtype.name in ("float64", "int64", "bool") else f", dtype={value.dtype.name!r}"
+        return f"np.array({items}{dtype})"
+
+
+def plain_literal(value: Any) -> str:
+    """Return Python source for a number, a string, None or a slice."""
+    if type(value) is float and not math.isfinite(value):
+        return f"float({str(value)!r})"
+    return "..." if value is Ellipsis else repr(value)
+
+
+def handle_of(value: Any) -> int | None:
+    """Return the number of the handle in `value`, or None if it is plain data."""
+    return getattr(type(value), "handle_number", lambda _: None)(value)
+
+
+def handles_in(value: Any) -> Iterator[int]:
+    """Yield every handle in `value`, however deep in lists, tuples and dicts."""
+    handle = handle_of(value)
+    if handle is not None:
+        yield handle
+    elif type(value) in (list, tuple):
+        for item in value:
+            yield from handles_in(item)
+    elif type(value) is dict:
+        for item in value.values():
+            yield from handles_in(item)
+
+
+def source_beside(function: Any) -> str:
+    """Return a function's source without indentation or decorators."""
+    source = textwrap.dedent(inspect.getsource(function))
+    start = re.search(r"^(def|class) ", source, re.MULTILINE)
+    return source[start.start() if start else 0 :] + "\n"

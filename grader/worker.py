@@ -1,0 +1,226 @@
+"""The judge's side of a worker: a process that runs submitted code, and ends when told to.
+
+A worker that dies or does not answer in time ends the example by a BaseException,
+which hypothesis neither catches nor shrinks.
+"""
+
+import os
+import signal
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from grader.codec import MAX_FRAME, CodecError, decode, encode
+from grader.server import Server
+
+SERVER = Path(__file__).with_name("server.py")
+START_SECONDS = 60.0  # starting Python is not the learner's time
+MEMORY_BYTES = 2 * 2**30
+HEAD_BYTES, TAIL_BYTES = 10_000, 2_000
+FOREVER = float("inf")
+
+
+class WorkerLost(BaseException):
+    """The worker is gone; `why` is a sentence for the learner."""
+
+    status = "crashed"
+
+    def __init__(self, why: str):
+        super().__init__(why)
+        self.why = why
+
+
+class WorkerTimeout(WorkerLost):
+    """The worker did not answer in time."""
+
+    status = "timeout"
+
+
+class Worker:
+    """One process under a watchdog. `load` gives it code, `ask` sends a request and waits.
+
+    Attributes:
+        mechanisms: the limits that are in force in it.
+        printed: what the submitted code wrote to stdout and stderr since `clear_printed`.
+    """
+
+    def __init__(self, memory: int = MEMORY_BYTES):
+        self.memory = memory
+        self.process: subprocess.Popen[bytes] | None = None
+        self.loaded: list[Any] | None = None
+        self.mechanisms: list[str] = []
+        self.deadline = FOREVER
+        self.printed = Printed()
+
+    def load(self, stage: str, folders: Mapping[str, Path], files: Mapping[str, str]) -> None:
+        """Start afresh with the stage packages in `folders`; `files` maps public names to files."""
+        self.loaded = ["load", stage, {k: str(v) for k, v in folders.items()}, dict(files)]
+        if self.process is not None:
+            self.exchange(encode(self.loaded), time.monotonic() + START_SECONDS)
+
+    def ask(self, frame: bytes, deadline: float) -> bytes:
+        """Send a request and return the reply; the worker is killed at `deadline` (monotonic)."""
+        if self.process is None:
+            self.start()
+        return self.exchange(frame, deadline)
+
+    def start(self) -> None:
+        command = [sys.executable, "-I", "-B", "-X", "utf8", str(SERVER)]
+        self.process = subprocess.Popen(
+            [*command, str(os.getpid()), str(self.memory)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=clean_environment(),
+            start_new_session=os.name == "posix",
+        )
+        self.printed.follow(self.process.stderr)
+        threading.Thread(target=self.watch, args=[self.process], daemon=True).start()
+        self.mechanisms = decode(self.receive(time.monotonic() + START_SECONDS))
+        if self.loaded is not None:
+            self.exchange(encode(self.loaded), time.monotonic() + START_SECONDS)
+
+    def exchange(self, frame: bytes, deadline: float) -> bytes:
+        assert self.process is not None and self.process.stdin is not None
+        self.deadline = deadline
+        try:
+            self.process.stdin.write(struct.pack(">I", len(frame)) + frame)
+            self.process.stdin.flush()
+        except OSError:
+            raise self.lost(deadline) from None
+        return self.receive(deadline)
+
+    def receive(self, deadline: float) -> bytes:
+        assert self.process is not None and self.process.stdout is not None
+        self.deadline = deadline
+        header = self.process.stdout.read(4)
+        if len(header) < 4:
+            raise self.lost(deadline)
+        (length,) = struct.unpack(">I", header)
+        if length > MAX_FRAME:
+            self.close()
+            raise WorkerLost("the code sent more than can be read")
+        frame = self.process.stdout.read(length)
+        self.deadline = FOREVER
+        if len(frame) < length:
+            raise self.lost(deadline)
+        return frame
+
+    def watch(self, process: subprocess.Popen[bytes]) -> None:
+        """Kill the worker, and all it started, once its deadline is past."""
+        while process.poll() is None:
+            if time.monotonic() > self.deadline and process is self.process:
+                kill(process)
+            time.sleep(0.02)
+
+    def lost(self, deadline: float) -> WorkerLost:
+        """Bury a worker that has stopped answering and say how it ended."""
+        assert self.process is not None
+        late = time.monotonic() > deadline
+        try:
+            code = self.process.wait(timeout=1)
+        except subprocess.TimeoutExpired:
+            code = 0
+        self.close()
+        if late:
+            return WorkerTimeout("The code did not finish in time.")
+        if code < 0:
+            return WorkerLost(f"The code brought the Python interpreter down ({signal_name(-code)}).")
+        return WorkerLost(f"The code ended the Python process (exit status {code}).")
+
+    def close(self) -> None:
+        """End the worker; the next request starts a new one with the same code."""
+        if self.process is not None:
+            kill(self.process)
+            self.process.wait()
+            for stream in (self.process.stdin, self.process.stdout):
+                try:
+                    stream.close()  # type: ignore[union-attr]
+                except OSError:
+                    pass
+            self.process = None
+        self.deadline = FOREVER
+
+
+class LocalWorker:
+    """The same server, called in this process: for `--debug`, where `breakpoint()` must work."""
+
+    mechanisms: list[str] = []
+
+    def __init__(self) -> None:
+        self.server = Server()
+        self.printed = Printed()
+
+    def load(self, stage: str, folders: Mapping[str, Path], files: Mapping[str, str]) -> None:
+        self.server.do_load(stage, {k: str(v) for k, v in folders.items()}, dict(files))
+
+    def ask(self, frame: bytes, deadline: float) -> bytes:
+        return self.server.answer(frame)
+
+    def close(self) -> None:
+        pass
+
+
+class Printed:
+    """The first and the last of what a worker printed, kept by a thread that drains its stderr."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.head, self.tail = b"", b""
+
+    def follow(self, stream: IO[bytes] | None) -> None:
+        threading.Thread(target=self.drain, args=[stream], daemon=True).start()
+
+    def drain(self, stream: IO[bytes]) -> None:
+        with stream:
+            while chunk := os.read(stream.fileno(), 65536):
+                with self.lock:
+                    room = HEAD_BYTES - len(self.head)
+                    self.head += chunk[: max(room, 0)]
+                    self.tail = (self.tail + chunk[max(room, 0) :])[-TAIL_BYTES - 1 :]
+
+    def clear(self) -> None:
+        with self.lock:
+            self.head, self.tail = b"", b""
+
+    def text(self) -> str:
+        """Return what was printed, with an ellipsis where the middle is missing."""
+        with self.lock:
+            gap = b"\n...\n" if len(self.tail) > TAIL_BYTES else b""
+            return (self.head + gap + self.tail[-TAIL_BYTES:]).decode("utf-8", "replace")
+
+
+def clean_environment() -> dict[str, str]:
+    """Return the environment of a worker: what Python needs to start, and one thread for BLAS."""
+    wanted = ("PATH", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "LANG", "LC_ALL")
+    blas = {k: v for k, v in os.environ.items() if k.startswith("OPENBLAS_")}
+    kept = {name: os.environ[name] for name in wanted if name in os.environ}
+    return {**kept, **blas, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process and, where it leads a group, the group."""
+    try:
+        if os.name == "posix":
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
+def signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+AnyWorker = Worker | LocalWorker
+
+__all__ = ["AnyWorker", "CodecError", "LocalWorker", "Worker", "WorkerLost", "WorkerTimeout"]
