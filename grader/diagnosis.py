@@ -11,7 +11,7 @@ from typing import Any
 
 from grader.checking import number_matches
 from grader.course import Fault, Stage
-from grader.remote import Remote, Session
+from grader.remote import REQUEST_SECONDS, Remote, Session
 from grader.runner import Evidence, Example, Outcome, marker_of, run_example
 from grader.submission import Workspace
 from grader.worker import Worker
@@ -53,7 +53,7 @@ class Suspects:
                 stack = self.space.fault(variant.fault, variant.form)
                 self.worker.load(self.stage.folder, stack, self.stage.names)
                 self.loaded = variant
-            self.session.patience = (marker_of(check).seconds or 5.0) * PATIENCE
+            self.session.patience = (marker_of(check).seconds or REQUEST_SECONDS) * PATIENCE
             self.known[key] = run_example(check, example, self.session)
         return self.known[key]
 

@@ -102,8 +102,6 @@ class Explainer:
             answered, value = decode_reply(reply, self.session.remote)
         except WorkerLost:
             return False, worker.printed.text()
-        finally:
-            self.session.stale = True
         printed = worker.printed.text()
         if outcome.failure is not None:
             return not answered and value.type == outcome.failure.type, printed

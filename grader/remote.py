@@ -6,7 +6,7 @@ for anything else, another remote object; one object is one remote, so `is` work
 
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 from grader.codec import CodecError, decode, encode
@@ -14,7 +14,6 @@ from grader.transcript import Event, RemoteFailure, Transcript, source_beside
 from grader.worker import FOREVER, AnyWorker
 
 REQUEST_SECONDS = 5.0
-RESET = encode(["reset"])
 LOCAL = ("__array", "hypothesis_", "_pytest", "_repr_", "_ipython", "_hypothesis")
 
 
@@ -50,17 +49,15 @@ class Session:
         self.patience = REQUEST_SECONDS
         self.remotes: weakref.WeakValueDictionary[int, Remote] = weakref.WeakValueDictionary()
         self.stage = self.remote(0)
-        self.sources: dict[int, str] = {}
-        self.stale = False
+        self.plain_results = 0
         self.begin()
 
     def begin(self) -> None:
         """Start a new example: nothing is remembered on either side."""
         self.transcript = Transcript()
+        self.batch: list[Remote] | None = None
         self.defined: dict[str, Remote] = {}
-        if self.stale:
-            self.worker.ask(RESET, time.monotonic() + self.patience)
-        self.stale = False
+        self.afresh = True
 
     def remote(self, handle: int) -> "Remote":
         found = self.remotes.get(handle)
@@ -73,31 +70,73 @@ class Session:
 
         Raises RemoteError for what submitted code raised, WorkerLost where it did not return.
         """
-        event = Event(verb, arguments)
-        self.transcript.events.append(event)
-        self.stale = True
+        self.transcript.events.append(Event(verb, arguments))
+        if self.batch is not None:
+            self.batch.append(Remote(self, -1 - len(self.batch)))
+            return self.batch[-1]
+        answered, reply = self.exchange([verb, *arguments])
+        if not answered:
+            self.fail(len(self.transcript.events) - 1, reply)
+        self.note(len(self.transcript.events) - 1, reply)
+        return reply
+
+    def together(self, build: Callable[[], list[Any]]) -> list[Any]:
+        """Send all requests that `build` makes as one; return its list with what they replied.
+
+        Until then each result is a remote object that can only be used in further requests.
+        """
+        first = len(self.transcript.events)
+        self.batch = []
         try:
-            frame = encode([verb, *arguments], number_of)
+            built = build()
+        finally:
+            pending, self.batch = self.batch, None
+        if not pending:
+            return built
+        requests = [[e.verb, *e.arguments] for e in self.transcript.events[first:]]
+        answered, outcome = self.exchange(["batch", requests])
+        replies, failure = outcome if answered else ([], outcome)
+        for i, reply in enumerate(replies):
+            number = reply.handle_number() if isinstance(reply, Remote) else self.fresh_number()
+            object.__setattr__(pending[i], "_handle", number)
+            self.transcript.origins.setdefault(number, (first + i, ()))
+            self.note(first + i, reply)
+        if failure is not None:
+            failed = to_failure(failure) if answered else failure
+            del self.transcript.events[first + len(replies) + 1 :]
+            self.fail(first + len(replies), failed)
+        known = {id(remote): reply for remote, reply in zip(pending, replies, strict=True)}
+        return [known.get(id(item), item) for item in built]
+
+    def exchange(self, request: list[Any]) -> tuple[bool, Any]:
+        """Send one frame and wait for the reply: (True, value) or (False, failure)."""
+        request, self.afresh = ["afresh", request] if self.afresh else request, False
+        try:
+            frame = encode(request, number_of)
         except CodecError as error:
             raise HandleMisuse(f"a check can send plain data and remote objects only: {error}") from None
         deadline = min(self.deadline, time.monotonic() + self.patience)
-        answered, reply = decode_reply(self.worker.ask(frame, deadline), self.remote)
-        if answered:
-            event.reply = reply
-            self.note_origins(reply)
-            return reply
-        event.failure = reply
-        missing = verb == "get" and "AttributeError" in reply.family
-        raise (RemoteAttributeError if missing else RemoteError)(reply)
+        return decode_reply(self.worker.ask(frame, deadline), self.remote)
 
-    def note_origins(self, reply: Any) -> None:
-        """Remember where each remote object was first seen, so that a program can name it."""
-        here = len(self.transcript.events) - 1
+    def fresh_number(self) -> int:
+        """A number for plain data that later requests refer to as if it were an object."""
+        self.plain_results += 1
+        return -1_000_000 - self.plain_results
+
+    def fail(self, event: int, failure: RemoteFailure) -> NoReturn:
+        """Write a failure down and raise it."""
+        self.transcript.events[event].failure = failure
+        verb = self.transcript.events[event].verb
+        missing = verb == "get" and "AttributeError" in failure.family
+        raise (RemoteAttributeError if missing else RemoteError)(failure)
+
+    def note(self, here: int, reply: Any) -> None:
+        """Write a reply down, and where each remote object was first seen, to name it in a program."""
+        self.transcript.events[here].reply = reply
 
         def visit(value: Any, path: tuple[Any, ...]) -> None:
             if isinstance(value, Remote):
                 self.transcript.origins.setdefault(value.handle_number(), (here, path))
-                self.transcript.events[here].reply = reply  # keeps it alive as long as the event
             elif type(value) in (list, tuple):
                 for i, item in enumerate(value):
                     visit(item, (*path, i))
@@ -203,11 +242,20 @@ def decode_reply(frame: bytes, object_of: Any) -> tuple[bool, Any]:
         answered, reply = decode(frame, object_of)
         if answered is True:
             return True, reply
-        frames = tuple((str(f), int(line or 0), str(name)) for f, line, name in reply["frames"])
-        family = tuple(map(str, reply["family"]))
-        failure = RemoteFailure(
-            str(reply["type"]), family, str(reply["message"]), frames, reply["unwritten"] is True
-        )
-        return False, failure
+        return False, to_failure(reply)
     except (CodecError, ValueError, TypeError, KeyError) as error:
         return False, RemoteFailure("CodecError", ("CodecError",), f"unreadable reply: {error}", ())
+
+
+def to_failure(plain: Any) -> RemoteFailure:
+    """Return a failure from its plain form; KeyError or TypeError if it has another."""
+    frames = tuple((str(f), int(line or 0), str(name)) for f, line, name in plain["frames"])
+    family = tuple(map(str, plain["family"]))
+    return RemoteFailure(
+        str(plain["type"]), family, str(plain["message"]), frames, plain["unwritten"] is True
+    )
+
+
+def together(target: Any, build: Callable[[], list[Any]]) -> list[Any]:
+    """Return what `build` builds; if `target` is remote, with all its requests sent as one."""
+    return target._session.together(build) if isinstance(target, Remote) else build()

@@ -6,7 +6,7 @@ an example can be kept and run again on any other code.
 
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,9 +14,9 @@ import hypothesis
 from hypothesis import HealthCheck, Phase
 from hypothesis.errors import HypothesisException, UnsatisfiedAssumption
 
-from grader.checking import Failed, Judgement, Marker, recorded
+from grader.checking import Failed, Judgement, Marker, Words, recorded
 from grader.course import Check, exercise_of
-from grader.remote import HandleMisuse, RemoteError, Session
+from grader.remote import REQUEST_SECONDS, HandleMisuse, RemoteError, Session
 from grader.transcript import RemoteFailure, Transcript
 from grader.worker import WorkerLost
 
@@ -25,6 +25,9 @@ ENOUGH_FAILURES = 6
 ENOUGH_PASSES = 15
 SHRINK_RUNS = 250
 CHECK_SECONDS = 60.0
+# What a check stumbles over where a reply is not of the kind that it goes on with: None has no
+# `backward`. No right engine gets there, which `dev prove` shows for every check.
+UNEXPECTED_KIND = (AttributeError, TypeError, IndexError, KeyError)
 
 Example = dict[str, Any]
 
@@ -59,6 +62,10 @@ class Outcome:
         return self.judgements[-1] if self.judgements and self.judgements[-1].why else None
 
 
+class Stop(BaseException):
+    """Ends a run of hypothesis from inside a visit."""
+
+
 @dataclass
 class Evidence:
     """Examples of one check, with what they showed: the failing and the passing ones."""
@@ -69,6 +76,26 @@ class Evidence:
     passing: list[tuple[Example, Outcome]] = field(default_factory=list)
     stopped: tuple[Example, Outcome] | None = None  # todo, timeout, crashed, error: nothing more was run
     shrunk: tuple[Example, Outcome] | None = None
+
+    def take(self, example: Example, outcome: Outcome, known: Container[str]) -> None:
+        """Add what an example showed; raises Stop once nothing more needs to be run.
+
+        `known` are the exercises whose NotImplementedError means "to do".
+        """
+        if outcome.status == "todo" and outcome.exercise not in known:
+            outcome = replace(outcome, status="failed", exercise="")
+        if outcome.status == "passed":
+            self.passing.append((example, outcome))
+        elif outcome.status == "failed":
+            self.failing.append((example, outcome))
+        elif outcome.status != "discarded":
+            self.stopped = example, outcome
+            raise Stop
+        tried = len(self.failing) + len(self.passing)
+        if len(self.failing) >= ENOUGH_FAILURES and (
+            len(self.passing) >= ENOUGH_PASSES or tried >= 2 * ENOUGH_PASSES
+        ):
+            raise Stop
 
     @property
     def status(self) -> str:
@@ -99,10 +126,6 @@ def strategies_of(check: Check) -> dict[str, Any] | None:
 def inner_of(check: Check) -> Callable[..., None]:
     handle = getattr(check, "hypothesis", None)
     return check if handle is None else handle.inner_test
-
-
-class Stop(BaseException):
-    """Ends a run of hypothesis from inside a visit."""
 
 
 def explore(
@@ -158,13 +181,18 @@ def run_example(check: Check, example: Example, session: Session) -> Outcome:
         except RemoteError as error:
             return from_failure(error.failure, judgements, session)
         except WorkerLost as lost:
-            session.stale = False
             return Outcome(
                 lost.status, tuple(judgements), message=lost.why, transcript=session.transcript
             )
         except UnsatisfiedAssumption:
             return Outcome("discarded")
-        except (HypothesisException, HandleMisuse, Exception):
+        except UNEXPECTED_KIND as error:
+            if isinstance(error, HandleMisuse) or not session.transcript.events:
+                return Outcome("error", message=traceback.format_exc(limit=-4))
+            got = session.transcript.events[-1].reply
+            judgement = Judgement("the result", got, Words("something else"), f"is of a wrong kind: {error}")
+            return Outcome("failed", (*judgements, judgement), transcript=session.transcript)
+        except Exception:
             return Outcome("error", message=traceback.format_exc(limit=-4))
     return Outcome("passed", tuple(judgements))
 
@@ -184,34 +212,19 @@ def gather(
     examples: int = 0,
     first: list[Example] | None = None,
     patience: float = 1.0,
-    known: frozenset[str] | None = None,
+    known: Container[str] = (),
 ) -> Evidence:
     """Run a check until its evidence suffices: `first` the stored examples, then drawn ones.
 
-    `known` are the exercises whose NotImplementedError means "to do"; `patience` scales
-    the time that one request may take.
+    `patience` scales the time that one request may take; `known` as in `Evidence.take`.
     """
     marker = marker_of(check)
     evidence = Evidence(check, seed)
-    session.patience = (marker.seconds or 5.0) * patience
+    session.patience = (marker.seconds or REQUEST_SECONDS) * patience
     session.deadline = time.monotonic() + max(CHECK_SECONDS, 2 * session.patience)
 
     def visit(example: Example) -> None:
-        outcome = run_example(check, example, session)
-        if outcome.status == "todo" and known is not None and outcome.exercise not in known:
-            outcome = replace(outcome, status="failed", exercise="")
-        if outcome.status == "passed":
-            evidence.passing.append((example, outcome))
-        elif outcome.status == "failed":
-            evidence.failing.append((example, outcome))
-        elif outcome.status != "discarded":
-            evidence.stopped = example, outcome
-            raise Stop
-        tried = len(evidence.failing) + len(evidence.passing)
-        if len(evidence.failing) >= ENOUGH_FAILURES and (
-            len(evidence.passing) >= ENOUGH_PASSES or tried >= 2 * ENOUGH_PASSES
-        ):
-            raise Stop
+        evidence.take(example, run_example(check, example, session), known)
 
     try:
         for example in first or []:

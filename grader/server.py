@@ -77,6 +77,8 @@ class Server:
             return encode([True, _Opaque(reply[1])], lambda box: self.handle_of(box.held))
 
     def object_of(self, handle: int) -> Any:
+        if handle < 0:
+            return Earlier(-1 - handle)
         return self.namespace if handle == STAGE else self.objects[handle]
 
     def handle_of(self, obj: Any) -> int:
@@ -103,6 +105,12 @@ class Server:
         self.objects.clear()
         self.handles.clear()
 
+    def do_afresh(self, request: list[Any]) -> Any:
+        """Carry out the first request of a new example."""
+        self.do_reset()
+        verb, *arguments = request
+        return getattr(self, "do_" + verb)(*arguments)
+
     def do_get(self, target: Any, name: str) -> Any:
         return getattr(target, name)
 
@@ -120,6 +128,19 @@ class Server:
 
     def do_exit(self, target: Any) -> Any:
         return type(target).__exit__(target, None, None, None)
+
+    def do_batch(self, requests: list[list[Any]]) -> list[Any]:
+        """Carry out requests in order; they may refer to results of earlier ones.
+
+        Returns the results up to the first failure, and that failure or None.
+        """
+        results: list[Any] = []
+        for verb, *arguments in requests:
+            try:
+                results.append(getattr(self, "do_" + verb)(*resolved(arguments, results)))
+            except BaseException as error:
+                return [results, self.describe(error)]
+        return [results, None]
 
     def do_define(self, source: str, name: str) -> Any:
         """Run trusted source from a check beside the submitted code; return what it calls `name`."""
@@ -159,6 +180,26 @@ class Server:
             "frames": frames,
             "unwritten": isinstance(error, NotImplementedError),
         }
+
+
+class Earlier:
+    """Stands for the result of an earlier request of the same batch."""
+
+    def __init__(self, position: int):
+        self.position = position
+
+
+def resolved(value: Any, results: list[Any]) -> Any:
+    """Return arguments with the results of earlier requests put in."""
+    if type(value) is Earlier:
+        return results[value.position]
+    if type(value) is list:
+        return [resolved(item, results) for item in value]
+    if type(value) is tuple:
+        return tuple(resolved(item, results) for item in value)
+    if type(value) is dict:
+        return {key: resolved(item, results) for key, item in value.items()}
+    return value
 
 
 class _Opaque:

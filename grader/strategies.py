@@ -6,6 +6,7 @@ is rejected afterwards, and what remains shrinks to a handful of lines.
 """
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ EXPONENTS = (2, 3, -1, 0.5, -2, 1.5, 2.0, 0, 2.5, -0.5, 1)
 MAX_VALUE, MAX_SLOPE = 100.0, 1000.0
 
 
+@cache
 def numbers(low: float = -3.0, high: float = 3.0, away: float = 0.3) -> st.SearchStrategy[float]:
     """Floats of two digits in [low, high], at least `away` from 0; simple ones first."""
     steps = [k / 10 for k in range(round(low * 10), round(high * 10) + 1)]
@@ -28,9 +30,20 @@ def numbers(low: float = -3.0, high: float = 3.0, away: float = 0.3) -> st.Searc
     return st.sampled_from(simple + sorted(rest, key=lambda x: (abs(x), x)))
 
 
+@cache
 def constants() -> st.SearchStrategy[int | float]:
     """Plain numbers as operands: whole ones as int and as float, and others."""
     return st.one_of(st.sampled_from([2, 3, -2, 5]), numbers())
+
+
+@cache
+def positions(count: int) -> st.SearchStrategy[int]:
+    return st.integers(0, count - 1)
+
+
+def pick(draw: Any, items: Sequence[Any]) -> Any:
+    """Draw one of `items`, the first ones first. (Building a strategy costs more than drawing.)"""
+    return items[draw(positions(len(items)))] if len(items) > 1 else items[0]
 
 
 class Builder:
@@ -89,15 +102,15 @@ def programs(
     where `weighted`, multiplied by a constant, so that no operation sees the gradient 1
     every time. Only `add` and `mul` are used beyond `ops`.
     """
-    count = draw(st.integers(1, inputs))
+    count = 1 + draw(positions(inputs))
     builder = Builder([draw(numbers()) for _ in range(count)], room=3 * steps + 2 * inputs + 4)
-    for _ in range(draw(st.integers(1, steps))):
-        op = draw(st.sampled_from(ops))
+    for _ in range(1 + draw(positions(steps))):
+        op = pick(draw, ops)
         pool = list(range(len(builder.values))) if reuse else builder.unused()
-        builder.take(op, *draw(operand_lists(op, pool, reuse)))
+        builder.take(op, *draw_operands(draw, op, pool, reuse))
     left = builder.unused()
     while len(left) > 1:
-        if weighted and draw(st.booleans()):
+        if weighted and draw(positions(2)):
             builder.take("mul", left[0], Const(draw(numbers())))
             left = builder.unused()
         taken = builder.take("add", left[-1], left[0])
@@ -111,19 +124,18 @@ def programs(
     return builder.program()
 
 
-@st.composite
-def operand_lists(draw: Any, op: str, pool: list[int], reuse: bool) -> list[int | Const]:
-    """Operands for `op` out of the nodes in `pool`; at most one is a constant."""
-    first = draw(st.sampled_from(pool))
+def draw_operands(draw: Any, op: str, pool: Sequence[int], reuse: bool) -> list[int | Const]:
+    """Draw operands for `op` out of the nodes in `pool`; at most one is a constant."""
+    first = pick(draw, pool)
     if ARITY[op] == 1:
         return [first]
     if op == "pow":
-        return [first, Const(draw(st.sampled_from(EXPONENTS)))]
+        return [first, Const(pick(draw, EXPONENTS))]
     rest = pool if reuse else [i for i in pool if i != first]
     kinds = (["node"] if rest else []) + (["left"] if op == "powv" else ["right", "left"])
-    kind = draw(st.sampled_from(kinds))
+    kind = pick(draw, kinds)
     if kind == "node":
-        return [first, draw(st.sampled_from(rest))]
+        return [first, pick(draw, rest)]
     constant = Const(draw(constants()))
     return [first, constant] if kind == "right" else [constant, first]
 
@@ -136,11 +148,11 @@ def single_operations(
 
     With `twins`, both operands of the operation are the same input.
     """
-    op = draw(st.sampled_from(ops))
+    op = pick(draw, ops)
     count = 1 if twins else ARITY[op]
     room = count + 3
     builder = Builder([draw(numbers()) for _ in range(count)], room)
-    operands = [0, 0] if twins else draw(operand_lists(op, list(range(count)), reuse=False))
+    operands = [0, 0] if twins else draw_operands(draw, op, range(count), reuse=False)
     if not builder.take(op, *operands):  # these numbers do not suit it; 2 and 3 suit everything
         builder = Builder([2.0, 3.0][:count], room)
         builder.take(op, *[0, 0] if twins else [x if isinstance(x, int) else Const(2) for x in operands])
@@ -154,15 +166,15 @@ def fans(draw: Any, ops: Sequence[str] = ARITHMETIC) -> Program:
     """One input, used by two or three operations, whose weighted results are added up."""
     builder = Builder([draw(numbers(0.3, 3.0))], room=14)
     branches = []
-    for _ in range(draw(st.integers(2, 3))):
-        op = draw(st.sampled_from(ops))
-        if not builder.take(op, *draw(operand_lists(op, [0], reuse=True))):
+    for _ in range(2 + draw(positions(2))):
+        op = pick(draw, ops)
+        if not builder.take(op, *draw_operands(draw, op, [0], reuse=True)):
             builder.take("add", 0, Const(draw(constants())))
         scale_last(draw, builder, needed=False)
         branches.append(len(builder.values) - 1)
     total = branches[0]
     for branch in branches[1:]:
-        builder.take("add", *draw(st.permutations([total, branch])))
+        builder.take("add", *pick(draw, [(total, branch), (branch, total)]))
         total = len(builder.values) - 1
     return builder.program()
 
@@ -170,5 +182,5 @@ def fans(draw: Any, ops: Sequence[str] = ARITHMETIC) -> Program:
 def scale_last(draw: Any, builder: Builder, needed: bool = True) -> None:
     """Multiply the last node by a constant; where not `needed`, perhaps."""
     last = len(builder.values) - 1
-    if needed or draw(st.booleans()):
+    if needed or draw(positions(2)):
         builder.take("mul", last, Const(draw(numbers()))) or builder.take("mul", last, Const(0.5))
