@@ -35,7 +35,11 @@ class Commands(click.Group):
         return [name for name in super().list_commands(ctx) if name != "grade"]
 
 
-@click.group(cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Commands,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.pass_context
 def cli(ctx: click.Context) -> int:
     """Grade your work: python -m grader stage1 (or: all).
@@ -64,7 +68,10 @@ def show_overview() -> int:
             command = f"python -m grader {stage.name}"
             if state.milestones:
                 command += f" --only {milestone.id}"
-            lines += [[], [("next:  ", "bold"), (f"{milestone.id} {milestone.title}: {command}", "")]]
+            lines += [
+                [],
+                [("next:  ", "bold"), (f"{milestone.id} {milestone.title}: {command}", "")],
+            ]
             break
     terminal.show(lines)
     return DONE
@@ -72,13 +79,17 @@ def show_overview() -> int:
 
 def score_of(stage: Stage, state: StageState) -> float:
     """The last full score, but no less than the milestones known to be passed."""
-    passed = sum(m.points for m in stage.milestones if not m.bonus and state.milestones.get(m.id) == "passed")
+    passed = sum(
+        m.points for m in stage.milestones if not m.bonus and state.milestones.get(m.id) == "passed"
+    )
     return max(state.score, passed)
 
 
 def first_unfinished(stage: Stage, state: StageState) -> Any:
     """Return the first milestone not known to be passed, or None."""
-    open_ones = [m for m in stage.milestones if not m.bonus and state.milestones.get(m.id) != "passed"]
+    open_ones = [
+        m for m in stage.milestones if not m.bonus and state.milestones.get(m.id) != "passed"
+    ]
     return open_ones[0] if open_ones else None
 
 
@@ -86,19 +97,27 @@ def first_unfinished(stage: Stage, state: StageState) -> Any:
 @click.argument("name", metavar="STAGE")
 @click.option("--solutions", is_flag=True, help="Grade solutions/ instead of stages/.")
 @click.option("--mine", is_flag=True, help="Earlier stages from stages/ too, not from solutions/.")
-@click.option("--submission", type=click.Path(path_type=Path), help="Grade the files in this folder.")
+@click.option(
+    "--submission", type=click.Path(path_type=Path), help="Grade the files in this folder."
+)
 @click.option("--only", metavar="ID", help="One milestone, like 1.4.")
 @click.option("--seed", type=click.IntRange(0), help="Draw the same examples again.")
 @click.option("--examples", type=click.IntRange(1), help="How many examples per check.")
-@click.option("--json", "json_to", metavar="FILE", help="Write the result as JSON; - is standard output.")
-@click.option("--debug", is_flag=True, help="Run in this process: breakpoint() works; gives no points.")
+@click.option(
+    "--json", "json_to", metavar="FILE", help="Write the result as JSON; - is standard output."
+)
+@click.option(
+    "--debug", is_flag=True, help="Run in this process: breakpoint() works; gives no points."
+)
 def grade_command(name: str, **chosen: Any) -> int:
     """Grade one stage, or all."""
     if chosen["solutions"] and chosen["submission"]:
         raise UsageError("Give either --solutions or --submission DIR, not both.")
     stages = read_stages() if name == "all" else [find_stage(name)]
     if name == "all" and chosen["only"]:
-        raise UsageError(f"--only needs one stage. Try: python -m grader {stages[0].name} --only {chosen['only']}")
+        raise UsageError(
+            f"--only needs one stage. Try: python -m grader {stages[0].name} --only {chosen['only']}"
+        )
     destination = open_destination(chosen["json_to"])
     results = []
     for stage in stages:
@@ -126,7 +145,9 @@ def command_of(stage: Stage, chosen: dict[str, Any]) -> str:
 
 def grade_stage(stage: Stage, chosen: dict[str, Any]) -> StageResult:
     """Grade one stage; the learner's own work is remembered, with the examples that failed."""
-    target = "solutions" if chosen["solutions"] else "submission" if chosen["submission"] else "stages"
+    target = (
+        "solutions" if chosen["solutions"] else "submission" if chosen["submission"] else "stages"
+    )
     submission = find_submission(stage, target, chosen["submission"])
     options = Options(
         seed=chosen["seed"],
@@ -158,7 +179,9 @@ def open_destination(path: str | None) -> Any:
     try:
         return open(path, "w", encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"{path} cannot be written ({error.strerror}). Give another: --json FILE") from None
+        raise UsageError(
+            f"{path} cannot be written ({error.strerror}). Give another: --json FILE"
+        ) from None
 
 
 @cli.command()
@@ -214,11 +237,27 @@ def stubs(check: bool) -> int:
 
 @dev.command()
 @click.argument("names", metavar="[STAGE]...", nargs=-1)
-@click.option("--seeds", type=click.IntRange(1), default=1, show_default=True, help="Faults: how many seeds.")
-@click.option("--examples", type=click.IntRange(1), default=200, show_default=True, help="Right engines: examples per check.")
-@click.option("--mutants", default="20", show_default=True, metavar="N|all", help="How many mutants of each solution.")
+@click.option(
+    "--seeds", type=click.IntRange(1), default=1, show_default=True, help="Faults: how many seeds."
+)
+@click.option(
+    "--examples",
+    type=click.IntRange(1),
+    default=200,
+    show_default=True,
+    help="Right engines: examples per check.",
+)
+@click.option(
+    "--mutants",
+    default="20",
+    show_default=True,
+    metavar="N|all",
+    help="How many mutants of each solution.",
+)
 @click.option("--report", type=click.Path(path_type=Path), help="Write the figures as Markdown.")
-def prove(names: tuple[str, ...], seeds: int, examples: int, mutants: str, report: Path | None) -> int:
+def prove(
+    names: tuple[str, ...], seeds: int, examples: int, mutants: str, report: Path | None
+) -> int:
     """Prove the course: right answers pass, stubs get nothing, every fault is caught and named."""
     from grader.prove import prove_course
 
@@ -247,7 +286,10 @@ def main(arguments: Sequence[str]) -> int:
         return NOT_YET
     except Exception:
         traceback.print_exc()
-        return complain("The grader itself failed; this is no verdict on your work. Please report the lines above.", BROKEN)
+        return complain(
+            "The grader itself failed; this is no verdict on your work. Please report the lines above.",
+            BROKEN,
+        )
 
 
 def complain(sentence: str, status: int) -> int:

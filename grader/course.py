@@ -35,19 +35,6 @@ class Milestone:
 
 
 @dataclass(frozen=True)
-class Fault:
-    """A misconception: each of `new` is a form it may take, in place of `old` in `file`."""
-
-    id: str
-    file: str
-    old: str
-    new: tuple[str, ...]
-    caught_by: tuple[str, ...]
-    says: str
-    same_as: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class Stage:
     """A stage of the course.
 
@@ -90,31 +77,28 @@ class Stage:
 
     @cached_property
     def checks(self) -> dict[str, list[Check]]:
-        """The checks of each milestone, in the order of checks.py, which is loaded by its path."""
-        path = self.source("stages") / "checks.py"
-        module = load_private(path, f"gradwright_checks_{self.folder}")
+        """The checks of each milestone, in the order of checks.py and then checks_*.py.
+
+        These files are loaded by their paths; a mistake in one is a CourseError.
+        """
         found: dict[str, list[Check]] = {m.id: [] for m in self.milestones}
-        for check in vars(module).values():
-            marker = getattr(check, "marker", None)
-            if marker is None:
-                continue
-            if marker.id not in found:
-                raise CourseError(f"{path}: {check.__name__}: there is no milestone {marker.id!r}")
-            if not (check.__doc__ or "").strip():
-                raise CourseError(f"{path}: {check.__name__}: a check needs a docstring")
-            found[marker.id].append(check)
+        for path in sorted(self.source("stages").glob("checks*.py")):
+            module = load_private(path, f"gradwright_{path.stem}_{self.folder}")
+            for check in vars(module).values():
+                marker = getattr(check, "marker", None)
+                if marker is None:
+                    continue
+                if marker.id not in found:
+                    raise CourseError(
+                        f"{path}: {check.__name__}: there is no milestone {marker.id!r}"
+                    )
+                if not (check.__doc__ or "").strip():
+                    raise CourseError(f"{path}: {check.__name__}: a check needs a docstring")
+                found[marker.id].append(check)
         for id, checks in found.items():
             if not checks:
-                raise CourseError(f"{path}: milestone {id} has no check")
+                raise CourseError(f"{self.source('stages')}: milestone {id} has no check")
         return found
-
-    @cached_property
-    def faults(self) -> list[Fault]:
-        """The stage's misconceptions; empty where they do not ship."""
-        path = self.root / "solutions" / "faults" / f"{self.name}.toml"
-        if not path.exists() or not self.source("solutions").exists():
-            return []
-        return read_faults(path, self)
 
 
 def load_private(path: Path, name: str) -> Any:
@@ -143,7 +127,9 @@ def find_stage(name: str, root: Path = ROOT) -> Stage:
         if stage.name == name:
             return stage
     known = ", ".join(s.name for s in stages)
-    raise UsageError(f"There is no {name!r}. Stages: {known}. Try: python -m grader {stages[0].name}")
+    raise UsageError(
+        f"There is no {name!r}. Stages: {known}. Try: python -m grader {stages[0].name}"
+    )
 
 
 def read_stage(path: Path, root: Path = ROOT) -> Stage:
@@ -206,43 +192,6 @@ def check_exercises(stage: Stage, path: Path) -> None:
         raise CourseError(f"{path}: neither an exercise nor given: {', '.join(missing)}")
     if extra := sorted(listed - known):
         raise CourseError(f"{path}: exercise not in the solution: {', '.join(extra)}")
-
-
-def read_faults(path: Path, stage: Stage) -> list[Fault]:
-    """Read the faults of a stage; `old` must occur exactly once in the solution's file."""
-    top = Table(path, read_toml(path), "")
-    faults = []
-    for table in top.tables("fault"):
-        new = table.take("new", (str, list))
-        fault = Fault(
-            id=table.take("id", str),
-            file=table.take("file", str),
-            old=table.take("old", str),
-            new=(new,) if isinstance(new, str) else tuple(new),
-            caught_by=tuple(table.take("caught_by", list)),
-            says=table.take("says", str),
-            same_as=tuple(table.take("same_as", list, [])),
-        )
-        table.done()
-        faults.append(fault)
-        place = f"{path}: fault {fault.id}"
-        if fault.file not in stage.files:
-            raise CourseError(f"{place}: file: {stage.name} has no {fault.file!r}")
-        count = read_text(stage.source("solutions") / fault.file).count(fault.old)
-        if count != 1:
-            raise CourseError(f"{place}: old: occurs {count} times in {fault.file}, not once")
-        for id in fault.caught_by:
-            if id not in {m.id for m in stage.milestones}:
-                raise CourseError(f"{place}: caught_by: there is no milestone {id!r}")
-    top.done()
-    ids = [fault.id for fault in faults]
-    for fault in faults:
-        if ids.count(fault.id) > 1:
-            raise CourseError(f"{path}: fault {fault.id}: id: used twice")
-        for other in fault.same_as:
-            if other not in ids:
-                raise CourseError(f"{path}: fault {fault.id}: same_as: there is no {other!r}")
-    return faults
 
 
 class Table:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from grader.checking import number_matches
-from grader.course import Fault, Stage
+from grader.course import Stage
+from grader.faults import Fault
 from grader.remote import REQUEST_SECONDS, Remote, Session
 from grader.runner import Evidence, Example, Outcome, marker_of, run_example
 from grader.submission import Workspace
@@ -153,7 +154,9 @@ def agrees(mine: Outcome, theirs: Outcome) -> bool:
         a, b = mine.verdict, theirs.verdict
         return a.label == b.label and same_value(a.got, b.got, a.rtol, a.atol)
     if mine.failure is not None and theirs.failure is not None:
-        return mine.failure.type == theirs.failure.type and last_request(mine) == last_request(theirs)
+        return mine.failure.type == theirs.failure.type and last_request(mine) == last_request(
+            theirs
+        )
     return mine.verdict is theirs.verdict and mine.failure is theirs.failure
 
 
@@ -169,7 +172,9 @@ def same_value(a: Any, b: Any, rtol: float, atol: float) -> bool:
     if isinstance(a, Remote) or isinstance(b, Remote):
         return isinstance(a, Remote) and isinstance(b, Remote)
     if isinstance(a, list | tuple) and isinstance(b, list | tuple):
-        return len(a) == len(b) and all(same_value(x, y, rtol, atol) for x, y in zip(a, b, strict=True))
+        return len(a) == len(b) and all(
+            same_value(x, y, rtol, atol) for x, y in zip(a, b, strict=True)
+        )
     if hasattr(a, "shape") and hasattr(b, "shape"):
         same_shape = a.shape == b.shape and a.dtype == b.dtype
         return same_shape and same_value(a.ravel().tolist(), b.ravel().tolist(), rtol, atol)

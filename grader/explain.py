@@ -8,8 +8,9 @@ from typing import Any
 
 from grader.checking import Words
 from grader.codec import encode
-from grader.course import Fault, Stage, functions_of
+from grader.course import Stage, functions_of
 from grader.diagnosis import same_value
+from grader.faults import Fault
 from grader.remote import Remote, Session, decode_reply
 from grader.results import CheckResult, Misconception
 from grader.runner import Evidence, Example, Outcome
@@ -58,7 +59,7 @@ class Explainer:
         message = f"needs {outcome.exercise} of {owner.id}"
         return dataclasses.replace(result, status="blocked", message=message)
 
-    def values_of(self, outcome: Outcome) -> dict[str, str | None]:
+    def values_of(self, outcome: Outcome) -> dict[str, Any]:
         verdict = outcome.verdict
         if verdict is None:
             return {"actual": ending_of(outcome), "expected": None}
@@ -85,7 +86,9 @@ class Explainer:
             return result
         if not transcript.events or outcome.status in ("timeout", "crashed"):
             text = program.text if transcript.events else None
-            return dataclasses.replace(result, repro=text, stdout=self.session.worker.printed.text())
+            return dataclasses.replace(
+                result, repro=text, stdout=self.session.worker.printed.text()
+            )
         confirmed, printed = self.try_program(trial.body, outcome, judged is not None)
         if not confirmed:
             result = dataclasses.replace(result, message=f"{result.message} {STATE}")
@@ -203,5 +206,3 @@ def brief(value: Any, digits: int = 6) -> str:
     if hasattr(value, "shape"):
         return f"{brief(value.tolist(), digits)} of shape {value.shape}"
     return repr(value)[:200]
-
-

@@ -10,6 +10,7 @@ from grader.course import Check, Milestone, Stage
 from grader.diagnosis import Suspects, diagnose, variants_of
 from grader.errors import UsageError
 from grader.explain import Explainer
+from grader.faults import faults_of
 from grader.remote import Session
 from grader.results import MilestoneResult, StageResult
 from grader.runner import Evidence, Example, gather, shrink
@@ -75,7 +76,7 @@ def grade(
                     progress("looking for the shortest program", 0, 0)
                     shrink(e, session, options.examples)
             names = {}
-            if options.diagnose and stage.faults and any(e.shown for e in evidence.values()):
+            if options.diagnose and faults_of(stage) and any(e.shown for e in evidence.values()):
                 progress("looking for the cause", 0, 0)
                 names = name_causes(stage, space, list(evidence.values()))
             explainer = Explainer(stage, submission, stack, session)
@@ -133,6 +134,6 @@ def name_causes(stage: Stage, space: Workspace, evidence: list[Evidence]) -> dic
     """Return the diagnosed misconceptions by check."""
     suspects = Suspects(stage, space)
     try:
-        return diagnose(evidence, variants_of(stage.faults), suspects.outcome)
+        return diagnose(evidence, variants_of(faults_of(stage)), suspects.outcome)
     finally:
         suspects.close()

@@ -58,7 +58,9 @@ def file_mutants(stage: Stage, file: str) -> Iterator[Mutant]:
                 if names[name] > 1:
                     name += f" (number {names[name]})"
                 text = ast.unparse(ast.fix_missing_locations(mutated))
-                yield Mutant(file, function, name, getattr(at(node, path), "lineno", node.lineno), text)
+                yield Mutant(
+                    file, function, name, getattr(at(node, path), "lineno", node.lineno), text
+                )
 
 
 Path = tuple[tuple[str, int | None], ...]
@@ -71,7 +73,11 @@ def places(node: ast.AST, path: Path = ()) -> Iterator[Path]:
             continue
         items = enumerate(value) if isinstance(value, list) else [(None, value)]
         for index, child in items:
-            if not isinstance(child, ast.AST) or isinstance(child, ast.Raise) or is_docstring(child):
+            if (
+                not isinstance(child, ast.AST)
+                or isinstance(child, ast.Raise)
+                or is_docstring(child)
+            ):
                 continue
             yield (*path, (field, index))
             yield from places(child, (*path, (field, index)))
@@ -129,7 +135,9 @@ def changes(node: ast.AST) -> Iterator[ast.AST | None]:
             yield type(node)(elts=elts[::-1], ctx=ast.Load())
             yield type(node)(elts=elts[1:], ctx=ast.Load())
             yield type(node)(elts=elts[:-1], ctx=ast.Load())
-        case ast.Call(_, [argument], []) if not isinstance(argument, ast.Starred | ast.GeneratorExp):
+        case ast.Call(_, [argument], []) if not isinstance(
+            argument, ast.Starred | ast.GeneratorExp
+        ):
             yield argument
         case ast.AugAssign(target, op, value):
             yield ast.Assign([target], value, lineno=0)

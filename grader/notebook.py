@@ -22,7 +22,9 @@ def check(milestone: str, seed: int | None = None) -> None:
     try:
         stage = next((s for s in read_stages() if milestone in {m.id for m in s.milestones}), None)
         if stage is None:
-            raise UsageError(f"There is no milestone {milestone!r}. They are called 1.1, 1.2 and so on.")
+            raise UsageError(
+                f"There is no milestone {milestone!r}. They are called 1.1, 1.2 and so on."
+            )
         submission = find_submission(stage, "stages")
         state = read_state(stage)
         grading = grade(submission, Options(seed=seed, only=milestone), state.stored_examples())
@@ -43,7 +45,7 @@ def lesson() -> None:
         from IPython import get_ipython
     except ImportError:
         return
-    shell = get_ipython()  # type: ignore[no-untyped-call]
+    shell = get_ipython()
     if shell is None:
         return
     if "autoreload" not in shell.magics_manager.magics["line"]:

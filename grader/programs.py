@@ -40,7 +40,9 @@ class Rule:
     value: Callable[..., float]
     partials: Callable[..., Partials]
     safe: Callable[..., bool] = lambda *xs: True
-    apply: Callable[..., Any] | None = None  # on the learner's objects; None: the method of that name
+    apply: Callable[..., Any] | None = (
+        None  # on the learner's objects; None: the method of that name
+    )
 
 
 def sigmoid(x: float) -> float:
@@ -84,7 +86,7 @@ RULES: dict[str, Rule] = {
     "cos": Rule(math.cos, lambda a: (-math.sin(a),), lambda a: abs(a) <= 8),
 }
 # "pow" has a number as its exponent, "powv" a node.
-ARITY = {name: 1 for name in RULES} | dict.fromkeys(("add", "sub", "mul", "div", "pow", "powv"), 2)
+ARITY = dict.fromkeys(RULES, 1) | dict.fromkeys(("add", "sub", "mul", "div", "pow", "powv"), 2)
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,10 @@ class Program:
     def to_plain(self) -> tuple[list[float], list[Any]]:
         """Return inputs and steps as lists and tuples: [op, [("node", i) | ("const", c), ...]]."""
         steps = [
-            [s.op, [("const", x.value) if isinstance(x, Const) else ("node", x) for x in s.operands]]
+            [
+                s.op,
+                [("const", x.value) if isinstance(x, Const) else ("node", x) for x in s.operands],
+            ]
             for s in self.steps
         ]
         return list(self.inputs), steps

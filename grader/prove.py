@@ -11,13 +11,15 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import count as naturals
 from pathlib import Path
 from typing import Any
 
 from grader import terminal
-from grader.course import Check, Fault, Stage, find_stage
+from grader.course import Check, Stage, find_stage
 from grader.diagnosis import ALIBIS, Suspects, Variant, alike, diagnose, variants_of
+from grader.faults import Fault, faults_of
 from grader.judge import Options, grade
 from grader.mutants import Mutant, mutants_of
 from grader.remote import REQUEST_SECONDS, Session
@@ -30,6 +32,9 @@ from grader.worker import Worker
 CHUNK = 500  # hypothesis slows down on long runs: many examples are drawn in several
 FEW = 10
 PROCESSES = os.cpu_count() or 1
+
+
+stage_named = cache(find_stage)  # a process reads the course once
 
 
 @dataclass(frozen=True)
@@ -70,14 +75,11 @@ def prove_course(
     all_figures = []
     for stage in stages:
         figures = Figures(stage.name)
-        for prove in (
-            lambda: prove_ends(stage, figures),
-            lambda: prove_right_engines(stage, figures, examples),
-            lambda: prove_faults(stage, figures, seeds),
-            lambda: prove_mutants(stage, figures, mutants),
-        ):
+        for prove, *size in (
+            (prove_ends,), (prove_right_engines, examples), (prove_faults, seeds), (prove_mutants, mutants)
+        ):  # fmt: skip
             start, known = time.monotonic(), len(figures.lines)
-            prove()
+            prove(stage, figures, *size)
             for what, figure in figures.lines[known:]:
                 terminal.show([[(f"{stage.name}  {what:<26}", "bold"), (figure, "")]])
             terminal.show([[(f"        took {time.monotonic() - start:.0f} s", "dim")]])
@@ -104,7 +106,9 @@ def as_markdown(all_figures: Iterable[Figures]) -> str:
 def prove_ends(stage: Stage, figures: Figures) -> None:
     """The solution gets everything; the untouched stub nothing."""
     solution = grade(find_submission(stage, "solutions"), Options(seed=1)).result
-    figures.add("solution", f"{solution.score:g} of 100, bonus {solution.bonus:g}, {solution.seconds:.1f} s")
+    figures.add(
+        "solution", f"{solution.score:g} of 100, bonus {solution.bonus:g}, {solution.seconds:.1f} s"
+    )
     bonus = sum(m.points for m in stage.milestones if m.bonus)
     if (solution.score, solution.bonus) != (100, bonus):
         figures.complaints.append(f"the solution gets {solution.score:g} of 100")
@@ -133,22 +137,28 @@ def engines_of(stage: Stage) -> list[Submission]:
 
 def prove_right_engines(stage: Stage, figures: Figures, examples: int) -> None:
     """No right engine fails an example of any check."""
-    checks = [(c.__name__, marker_of(c).trains) for m in stage.milestones for c in stage.checks[m.id]]
-    jobs = [(stage.name, name, examples if not trains else min(examples, 50)) for name, trains in checks]
+    checks = [
+        (c.__name__, marker_of(c).trains) for m in stage.milestones for c in stage.checks[m.id]
+    ]
+    jobs = [
+        (stage.name, name, examples if not trains else min(examples, 50)) for name, trains in checks
+    ]
     total, alarms = 0, []
     with ProcessPoolExecutor(PROCESSES) as pool:
         for runs, found in pool.map(false_alarms, jobs):
             total += runs
             alarms += found
     engines = len(engines_of(stage))
-    figures.add("right engines", f"{engines}, {total:,} examples in all, {len(alarms)} false alarms")
+    figures.add(
+        "right engines", f"{engines}, {total:,} examples in all, {len(alarms)} false alarms"
+    )
     figures.complaints += [f"a right engine fails: {alarm}" for alarm in alarms[:5]]
 
 
 def false_alarms(job: tuple[str, str, int]) -> tuple[int, list[str]]:
     """Run one check on every right engine; return the number of runs and the failures."""
     name, check_name, examples = job
-    stage = find_stage(name)
+    stage = stage_named(name)
     check = check_named(stage, check_name)
     runs, alarms = 0, []
     with workspace(stage) as space:
@@ -193,10 +203,12 @@ def check_named(stage: Stage, name: str) -> Check:
 
 def prove_faults(stage: Stage, figures: Figures, seeds: int) -> None:
     """Every fault is caught by the milestones that it names; the diagnosis names it, and no other."""
-    if not stage.faults:
+    if not faults_of(stage):
         return
     parts = PROCESSES
-    jobs = [(stage.name, seed, part, parts) for seed in range(1, seeds + 1) for part in range(parts)]
+    jobs = [
+        (stage.name, seed, part, parts) for seed in range(1, seeds + 1) for part in range(parts)
+    ]
     with ProcessPoolExecutor(PROCESSES) as pool:
         runs = [run for found in pool.map(run_faults, jobs) for run in found]
     summarise_faults(stage, figures, runs, seeds)
@@ -208,20 +220,31 @@ def summarise_faults(stage: Stage, figures: Figures, runs: Sequence[FaultRun], s
     wrong = sum(run.wrong for run in runs)
     invented = sum(bool(run.named_without) for run in runs)
     total = len(runs)
-    figures.add("faults", f"{len(stage.faults)} over {seeds} seeds, caught {caught} of {total} runs")
+    figures.add(
+        "faults", f"{len(faults_of(stage))} over {seeds} seeds, caught {caught} of {total} runs"
+    )
     figures.add("diagnosed by name", f"{named} of {total} ({named / total:.1%}), wrongly {wrong}")
     figures.add("unknown, yet named", f"{invented} of {total} ({invented / total:.1%})")
     for run in runs:
         if run.missed:
-            figures.complaints.append(f"{run.fault} is not caught by {', '.join(run.missed)} (seed {run.seed})")
+            figures.complaints.append(
+                f"{run.fault} is not caught by {', '.join(run.missed)} (seed {run.seed})"
+            )
         if run.wrong:
-            figures.complaints.append(f"{run.fault} is taken for {sorted(run.named)} (seed {run.seed})")
+            figures.complaints.append(
+                f"{run.fault} is taken for {sorted(run.named)} (seed {run.seed})"
+            )
     unnamed = Counter(run.fault for run in runs if not run.right)
-    invented_names = Counter((run.fault, *sorted(run.named_without)) for run in runs if run.named_without)
+    invented_names = Counter(
+        (run.fault, *sorted(run.named_without)) for run in runs if run.named_without
+    )
     if unnamed:
         figures.add("not named", ", ".join(f"{id} x{n}" for id, n in unnamed.most_common()))
     if invented_names:
-        figures.add("without its entry", ", ".join(f"{ids[0]} as {ids[1:]} x{n}" for ids, n in invented_names.most_common()))
+        figures.add(
+            "without its entry",
+            ", ".join(f"{ids[0]} as {ids[1:]} x{n}" for ids, n in invented_names.most_common()),
+        )
     if named < 0.95 * total:
         figures.complaints.append(f"only {named / total:.1%} of faults are diagnosed by name")
     if invented > 0.02 * total:
@@ -231,8 +254,8 @@ def summarise_faults(stage: Stage, figures: Figures, runs: Sequence[FaultRun], s
 def run_faults(job: tuple[str, int, int, int]) -> list[FaultRun]:
     """Run every n-th fault of a stage under one seed."""
     name, seed, part, parts = job
-    stage = find_stage(name)
-    variants = variants_of(stage.faults)
+    stage = stage_named(name)
+    variants = variants_of(faults_of(stage))
     examples = {
         check.__name__: list(drawn(check, seed, marker_of(check).examples or EXAMPLES))
         for m in stage.milestones
@@ -267,7 +290,9 @@ def run_fault(
             evidence = Evidence(check, seed)
             try:
                 for example in examples[check.__name__][: None if due else 2 * ALIBIS]:
-                    evidence.take(example, suspects.outcome(variant, check, example), stage.exercises)
+                    evidence.take(
+                        example, suspects.outcome(variant, check, example), stage.exercises
+                    )
             except Stop:
                 pass
             found.append(evidence)
@@ -275,7 +300,7 @@ def run_fault(
             missed.append(milestone.id)
         evidences += found
     named = names_in(diagnose(evidences, variants, suspects.outcome))
-    own = {f.id for f in stage.faults if f is fault or alike(f, fault)}
+    own = {f.id for f in faults_of(stage) if f is fault or alike(f, fault)}
     others = [v for v in variants if v.fault.id not in own]
     without = names_in(diagnose(evidences, others, suspects.outcome))
     return FaultRun(
@@ -321,17 +346,21 @@ def equivalent_mutants(stage: Stage) -> dict[str, str]:
     path = stage.root / "tests" / "mutants" / f"{stage.name}.toml"
     if not path.exists():
         return {}
-    return {e["mutant"]: e["why"] for e in tomllib.loads(path.read_text(encoding="utf-8"))["equivalent"]}
+    return {
+        e["mutant"]: e["why"] for e in tomllib.loads(path.read_text(encoding="utf-8"))["equivalent"]
+    }
 
 
 def survives(job: tuple[str, Mutant]) -> bool:
     """Say whether a mutant passes every example of every check."""
     name, mutant = job
-    stage = find_stage(name)
+    stage = stage_named(name)
     with workspace(stage) as space:
         worker = Worker()
         try:
-            worker.load(stage.folder, space.variant("mutant", mutant.file, mutant.text), stage.names)
+            worker.load(
+                stage.folder, space.variant("mutant", mutant.file, mutant.text), stage.names
+            )
             session = Session(worker)
             owner = stage.exercises.get(mutant.function)
             ids = [m.id for m in stage.milestones]

@@ -114,7 +114,9 @@ class Session:
         try:
             frame = encode(request, number_of)
         except CodecError as error:
-            raise HandleMisuse(f"a check can send plain data and remote objects only: {error}") from None
+            raise HandleMisuse(
+                f"a check can send plain data and remote objects only: {error}"
+            ) from None
         deadline = min(self.deadline, time.monotonic() + self.patience)
         return decode_reply(self.worker.ask(frame, deadline), self.remote)
 
@@ -203,7 +205,7 @@ class Remote:
     def __hash__(self) -> int:
         return object.__hash__(self)
 
-    def __eq__(self, other: object) -> NoReturn:  # type: ignore[override]
+    def __eq__(self, other: object) -> NoReturn:
         raise HandleMisuse("a remote object cannot be compared: use `is`, or fetch its value first")
 
     def __bool__(self) -> NoReturn:

@@ -139,7 +139,14 @@ def closing_lines(
 ) -> list[Line]:
     """What to do next: the commands for a hint and for the same run again."""
     if result.broken:
-        return [[("Part of the grader failed, so this is no verdict. Please report what it says above.", "magenta")]]
+        return [
+            [
+                (
+                    "Part of the grader failed, so this is no verdict. Please report what it says above.",
+                    "magenta",
+                )
+            ]
+        ]
     if result.done:
         return [[("All milestones passed.", "bold green")]]
     unfinished = [m for m in result.milestones if m.status != "passed" and not m.bonus]
@@ -151,7 +158,12 @@ def closing_lines(
             [("same again:  ", "bold"), (again, "")],
         ]
     exercise = short_reason(first)
-    return [[("next:        ", "bold"), (f"write {safe(exercise)}, then: python -m grader {stage} --only {first.id}", "")]]
+    return [
+        [
+            ("next:        ", "bold"),
+            (f"write {safe(exercise)}, then: python -m grader {stage} --only {first.id}", ""),
+        ]
+    ]
 
 
 def overview(rows: Iterable[tuple[str, str, float, int, int]]) -> list[Line]:

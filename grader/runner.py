@@ -74,7 +74,9 @@ class Evidence:
     seed: int = 0
     failing: list[tuple[Example, Outcome]] = field(default_factory=list)
     passing: list[tuple[Example, Outcome]] = field(default_factory=list)
-    stopped: tuple[Example, Outcome] | None = None  # todo, timeout, crashed, error: nothing more was run
+    stopped: tuple[Example, Outcome] | None = (
+        None  # todo, timeout, crashed, error: nothing more was run
+    )
     shrunk: tuple[Example, Outcome] | None = None
 
     def take(self, example: Example, outcome: Outcome, known: Container[str]) -> None:
@@ -190,7 +192,9 @@ def run_example(check: Check, example: Example, session: Session) -> Outcome:
             if isinstance(error, HandleMisuse) or not session.transcript.events:
                 return Outcome("error", message=traceback.format_exc(limit=-4))
             got = session.transcript.events[-1].reply
-            judgement = Judgement("the result", got, Words("something else"), f"is of a wrong kind: {error}")
+            judgement = Judgement(
+                "the result", got, Words("something else"), f"is of a wrong kind: {error}"
+            )
             return Outcome("failed", (*judgements, judgement), transcript=session.transcript)
         except Exception:
             return Outcome("error", message=traceback.format_exc(limit=-4))
@@ -259,7 +263,13 @@ def shrink(evidence: Evidence, session: Session, examples: int = 0) -> None:
             raise AssertionError("fails as well")
 
     try:
-        explore(check, evidence.seed, examples or marker_of(check).examples or EXAMPLES, visit, shrink=True)
+        explore(
+            check,
+            evidence.seed,
+            examples or marker_of(check).examples or EXAMPLES,
+            visit,
+            shrink=True,
+        )
     except (AssertionError, HypothesisException, ExceptionGroup):
         pass
 

@@ -48,7 +48,9 @@ class Namespace:
         if name not in self._files:
             raise AttributeError(f"the stage has no {name!r}")
         file = self._files[name]
-        module = importlib.import_module(f"{finder.PACKAGE}.{self._stage}.{file.removesuffix('.py')}")
+        module = importlib.import_module(
+            f"{finder.PACKAGE}.{self._stage}.{file.removesuffix('.py')}"
+        )
         if not hasattr(module, name):
             raise AttributeError(f"{file} defines no {name!r}")
         return getattr(module, name)

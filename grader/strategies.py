@@ -155,7 +155,9 @@ def single_operations(
     operands = [0, 0] if twins else draw_operands(draw, op, range(count), reuse=False)
     if not builder.take(op, *operands):  # these numbers do not suit it; 2 and 3 suit everything
         builder = Builder([2.0, 3.0][:count], room)
-        builder.take(op, *[0, 0] if twins else [x if isinstance(x, int) else Const(2) for x in operands])
+        builder.take(
+            op, *[0, 0] if twins else [x if isinstance(x, int) else Const(2) for x in operands]
+        )
     if weighted:
         scale_last(draw, builder)
     return builder.program()

@@ -57,8 +57,14 @@ def written_exercises(stage: Stage, file: Path) -> list[str]:
 
 
 def is_written(node: ast.FunctionDef) -> bool:
-    rest = [n for n in node.body if not (isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant))]
-    return not (len(rest) == 1 and isinstance(rest[0], ast.Raise) and "NotImplementedError" in ast.unparse(rest[0]))
+    rest = [
+        n for n in node.body if not (isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant))
+    ]
+    return not (
+        len(rest) == 1
+        and isinstance(rest[0], ast.Raise)
+        and "NotImplementedError" in ast.unparse(rest[0])
+    )
 
 
 def write_stubs(stage: Stage, folder: Path | None = None) -> list[Path]:

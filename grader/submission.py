@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.course import Fault, Stage, read_stages, read_text
+from grader.course import Stage, read_stages, read_text
 from grader.errors import UsageError
+from grader.faults import Fault
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,14 @@ SYMBOLS = {
     "ge": ">=", "eq": "==", "ne": "!=",
 }  # fmt: skip
 PREFIXES = {"neg": "-", "pos": "+", "invert": "~"}
-IN_PLACE = {"iadd": "+=", "isub": "-=", "imul": "*=", "itruediv": "/=", "ipow": "**=", "imatmul": "@="}
+IN_PLACE = {
+    "iadd": "+=",
+    "isub": "-=",
+    "imul": "*=",
+    "itruediv": "/=",
+    "ipow": "**=",
+    "imatmul": "@=",
+}
 READS = ("getitem", "len", "float", "repr", "isinstance")
 MAX_ELEMENTS = 60
 
@@ -243,7 +250,11 @@ class _Printer:
                 raise Unprintable(f"{len(value)} elements")
             return f"[{inner}]" if kind is list else f"({inner}{',' if len(value) == 1 else ''})"
         if kind is dict:
-            return "{" + ", ".join(f"{self.literal(k)}: {self.literal(v)}" for k, v in value.items()) + "}"
+            return (
+                "{"
+                + ", ".join(f"{self.literal(k)}: {self.literal(v)}" for k, v in value.items())
+                + "}"
+            )
         return self.array(value) if kind.__module__ == "numpy" else plain_literal(value)
 
     def handle(self, handle: int) -> str:
@@ -265,7 +276,11 @@ class _Printer:
         if value.size == 0:
             return f"np.zeros({value.shape}, dtype={value.dtype.name!r})"
         items = re.sub(r"\b(nan|inf)\b", r"np.\1", repr(value.tolist()))
-        dtype = "" if value.dtype.name in ("float64", "int64", "bool") else f", dtype={value.dtype.name!r}"
+        dtype = (
+            ""
+            if value.dtype.name in ("float64", "int64", "bool")
+            else f", dtype={value.dtype.name!r}"
+        )
         return f"np.array({items}{dtype})"
 
 

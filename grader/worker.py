@@ -86,7 +86,8 @@ class Worker:
             self.exchange(encode(self.loaded), time.monotonic() + START_SECONDS)
 
     def exchange(self, frame: bytes, deadline: float) -> bytes:
-        assert self.process is not None and self.process.stdin is not None
+        assert self.process is not None
+        assert self.process.stdin is not None
         self.deadline = deadline
         try:
             self.process.stdin.write(struct.pack(">I", len(frame)) + frame)
@@ -96,7 +97,8 @@ class Worker:
         return self.receive(deadline)
 
     def receive(self, deadline: float) -> bytes:
-        assert self.process is not None and self.process.stdout is not None
+        assert self.process is not None
+        assert self.process.stdout is not None
         self.deadline = deadline
         header = self.process.stdout.read(4)
         if len(header) < 4:
@@ -130,7 +132,9 @@ class Worker:
         if late:
             return WorkerTimeout("The code did not finish in time.")
         if code < 0:
-            return WorkerLost(f"The code brought the Python interpreter down ({signal_name(-code)}).")
+            return WorkerLost(
+                f"The code brought the Python interpreter down ({signal_name(-code)})."
+            )
         return WorkerLost(f"The code ended the Python process (exit status {code}).")
 
     def close(self) -> None:

@@ -21,7 +21,8 @@ class Value:
             arguments alone, so it serves plain numbers and Values alike.
     """
 
-    __slots__ = ("data", "grad", "parents", "gradient")
+    # No other attributes: nodes are smaller and faster so. An attribute of your own goes in here.
+    __slots__ = ("data", "grad", "gradient", "parents")
 
     def __init__(self, data, parents=(), gradient=None):
         """Hold `data`, an int or a float; the gradient starts at 0.0."""

@@ -1,5 +1,6 @@
 """A small network of `Value`s, and the descent that trains it."""
 
+from itertools import pairwise
 from operator import mul
 
 from .autodiff import Value, number
@@ -78,7 +79,7 @@ class MLP:
 
     def __init__(self, sizes, generator):
         """Make the layers: sizes [2, 8, 1] is 2 inputs, 8 hidden neurons, 1 output."""
-        pairs = list(zip(sizes, sizes[1:]))
+        pairs = list(pairwise(sizes))
         hidden = [Layer(i, o, generator) for i, o in pairs[:-1]]
         self.layers = [*hidden, Layer(*pairs[-1], generator, linear=True)]
 

@@ -1,0 +1,68 @@
+"""Misconceptions as data: small replacements on the solution, read from TOML and checked.
+
+They are the tests of the grader and its diagnosis table at once.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.course import Stage, Table, read_text, read_toml
+from grader.errors import CourseError
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A misconception: each of `new` is a form it may take, in place of `old` in `file`."""
+
+    id: str
+    file: str
+    old: str
+    new: tuple[str, ...]
+    caught_by: tuple[str, ...]
+    says: str
+    same_as: tuple[str, ...] = ()
+
+
+def faults_of(stage: Stage) -> list[Fault]:
+    """Return the stage's misconceptions; none where they do not ship."""
+    path = stage.root / "solutions" / "faults" / f"{stage.name}.toml"
+    if not path.exists() or not stage.source("solutions").exists():
+        return []
+    return read_faults(path, stage)
+
+
+def read_faults(path: Path, stage: Stage) -> list[Fault]:
+    """Read the faults of a stage; `old` must occur exactly once in the solution's file."""
+    top = Table(path, read_toml(path), "")
+    faults = []
+    for table in top.tables("fault"):
+        new = table.take("new", (str, list))
+        fault = Fault(
+            id=table.take("id", str),
+            file=table.take("file", str),
+            old=table.take("old", str),
+            new=(new,) if isinstance(new, str) else tuple(new),
+            caught_by=tuple(table.take("caught_by", list)),
+            says=table.take("says", str),
+            same_as=tuple(table.take("same_as", list, [])),
+        )
+        table.done()
+        faults.append(fault)
+        place = f"{path}: fault {fault.id}"
+        if fault.file not in stage.files:
+            raise CourseError(f"{place}: file: {stage.name} has no {fault.file!r}")
+        count = read_text(stage.source("solutions") / fault.file).count(fault.old)
+        if count != 1:
+            raise CourseError(f"{place}: old: occurs {count} times in {fault.file}, not once")
+        for id in fault.caught_by:
+            if id not in {m.id for m in stage.milestones}:
+                raise CourseError(f"{place}: caught_by: there is no milestone {id!r}")
+    top.done()
+    ids = [fault.id for fault in faults]
+    for fault in faults:
+        if ids.count(fault.id) > 1:
+            raise CourseError(f"{path}: fault {fault.id}: id: used twice")
+        for other in fault.same_as:
+            if other not in ids:
+                raise CourseError(f"{path}: fault {fault.id}: same_as: there is no {other!r}")
+    return faults
