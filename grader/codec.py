@@ -137,6 +137,6 @@ def array(dtype: Any, shape: list[Any], raw: bytes) -> Any:
 
 def expect(value: Any, kind: Any, length: int | None = None) -> Any:
     """Return `value` if it is exactly a `kind` (of that length), else raise CodecError."""
-    if type(value) is not kind or length not in (None, len(value)):
+    if type(value) is not kind or (length is not None and len(value) != length):
         raise CodecError(f"{kind.__name__} expected")
     return value

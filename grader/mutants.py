@@ -39,6 +39,13 @@ def mutants_of(stage: Stage) -> list[Mutant]:
     return [m for file in stage.files for m in file_mutants(stage, file)]
 
 
+def control_of(stage: Stage) -> Mutant:
+    """Return the mutant that changes nothing but the layout."""
+    file = next(iter(stage.files))
+    text = ast.unparse(ast.parse(read_text(stage.source("solutions") / file)))
+    return Mutant(file, "", "control", 1, text)
+
+
 def file_mutants(stage: Stage, file: str) -> Iterator[Mutant]:
     """Yield the mutants of one file. Docstrings, error messages and `__repr__` are left alone."""
     tree = ast.parse(read_text(stage.source("solutions") / file))

@@ -21,7 +21,7 @@ from grader.course import Check, Stage, find_stage
 from grader.diagnosis import ALIBIS, Suspects, Variant, alike, diagnose, variants_of
 from grader.faults import Fault, faults_of
 from grader.judge import Options, grade
-from grader.mutants import Mutant, mutants_of
+from grader.mutants import Mutant, control_of, mutants_of
 from grader.remote import REQUEST_SECONDS, Session
 from grader.report import Line
 from grader.runner import EXAMPLES, Evidence, Example, Stop, explore, marker_of, run_example
@@ -316,10 +316,15 @@ def names_in(found: dict[str, Fault]) -> frozenset[str]:
 
 
 def prove_mutants(stage: Stage, figures: Figures, count: int | None) -> None:
-    """Every mutant that changes behaviour is caught; the others are listed with a reason."""
+    """Every mutant that changes behaviour is caught; the others are listed with a reason.
+
+    The control, which changes nothing, must survive.
+    """
     mutants = mutants_of(stage)
     chosen = mutants if count is None else spread(mutants, count)
     reasons = equivalent_mutants(stage)
+    if not survives((stage.name, control_of(stage))):
+        figures.complaints.append("the control, an unchanged solution, is caught as if it were a mutant")
     jobs = [(stage.name, mutant) for mutant in chosen]
     with ProcessPoolExecutor(PROCESSES) as pool:
         survived = [m for m, alive in zip(chosen, pool.map(survives, jobs, chunksize=4)) if alive]
