@@ -34,7 +34,7 @@ class Milestone:
     bonus: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Stage:
     """A stage of the course.
 

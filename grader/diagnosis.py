@@ -5,13 +5,15 @@ code showed, fails wherever that failed, and passes wherever it passed. Where tw
 faults fit equally well, nothing is said.
 """
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from grader.checking import number_matches
+from grader.codec import decode, encode
 from grader.course import Stage
-from grader.faults import Fault
+from grader.faults import Fault, functions_of_fault
 from grader.remote import REQUEST_SECONDS, Remote, Session
 from grader.runner import Evidence, Example, Outcome, marker_of, run_example
 from grader.submission import Workspace
@@ -35,31 +37,57 @@ def variants_of(faults: Iterable[Fault]) -> list[Variant]:
 
 
 class Suspects:
-    """Runs examples on faulty variants in one worker and remembers what they showed."""
+    """Runs examples on faulty variants and remembers what they showed.
+
+    A fault in a function that the reference does not run on an example changes nothing
+    there, so the variant is not run on it either.
+    """
 
     def __init__(self, stage: Stage, space: Workspace):
         self.stage, self.space = stage, space
-        self.worker = Worker()
-        self.session = Session(self.worker)
+        self.session, self.reference = Session(Worker()), Session(Worker())
+        self.reference.worker.load(stage.folder, space.reference(), stage.names)
         self.loaded: Variant | None = None
         self.known: dict[tuple[Any, ...], Outcome] = {}
+        self.ran: dict[tuple[str, int], frozenset[str]] = {}
         self.kept: list[Example] = []  # so that ids stay their own
 
     def outcome(self, variant: Variant, check: Any, example: Example) -> Outcome:
         """Return what `variant` shows on an example of a check."""
-        key = (variant.fault.id, variant.form, check.__name__, id(example))
+        place = (check.__name__, id(example))
+        key = (variant.fault.id, variant.form, *place)
         if key not in self.known:
-            self.kept.append(example)
-            if variant != self.loaded:
-                stack = self.space.fault(variant.fault, variant.form)
-                self.worker.load(self.stage.folder, stack, self.stage.names)
-                self.loaded = variant
-            self.session.patience = (marker_of(check).seconds or REQUEST_SECONDS) * PATIENCE
-            self.known[key] = run_example(check, example, self.session)
+            needed = functions_of_fault(variant.fault, self.stage)
+            if needed is not None and not needed & self.functions_run(check, example):
+                self.known[key] = Outcome("passed")
+            else:
+                self.known[key] = self.run(variant, check, example)
         return self.known[key]
 
+    def functions_run(self, check: Any, example: Example) -> frozenset[str]:
+        """Return the functions that the reference runs on an example."""
+        place = (check.__name__, id(example))
+        if place not in self.ran:
+            self.kept.append(example)
+            ask, patience = self.reference.worker.ask, marker_of(check).seconds or REQUEST_SECONDS
+            self.reference.patience = 10 * patience
+            ask(encode(["profile", True]), time.monotonic() + patience)
+            run_example(check, example, self.reference)
+            reply = ask(encode(["profile", False]), time.monotonic() + patience)
+            self.ran[place] = frozenset(decode(reply)[1])
+        return self.ran[place]
+
+    def run(self, variant: Variant, check: Any, example: Example) -> Outcome:
+        if variant != self.loaded:
+            stack = self.space.fault(variant.fault, variant.form)
+            self.session.worker.load(self.stage.folder, stack, self.stage.names)
+            self.loaded = variant
+        self.session.patience = (marker_of(check).seconds or REQUEST_SECONDS) * PATIENCE
+        return run_example(check, example, self.session)
+
     def close(self) -> None:
-        self.worker.close()
+        self.session.worker.close()
+        self.reference.worker.close()
 
 
 ShowOutcome = Callable[[Variant, Any, Example], Outcome]

@@ -3,7 +3,10 @@
 They are the tests of the grader and its diagnosis table at once.
 """
 
+import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from grader.course import Stage, Table, read_text, read_toml
@@ -66,3 +69,34 @@ def read_faults(path: Path, stage: Stage) -> list[Fault]:
             if other not in ids:
                 raise CourseError(f"{path}: fault {fault.id}: same_as: there is no {other!r}")
     return faults
+
+
+@cache
+def functions_of_fault(fault: Fault, stage: Stage) -> frozenset[str] | None:
+    """Return the functions, as "file:qualified.name", that must run for a fault to matter.
+
+    None where that cannot be told: it lies outside of functions, or in several.
+    """
+    text = read_text(stage.source("solutions") / fault.file)
+    start = text.index(fault.old)
+    first, last = (text[:place].count("\n") + 1 for place in (start, start + len(fault.old.rstrip())))
+    spans = dict(function_spans(ast.parse(text), ""))
+    around = [name for name, (a, b) in spans.items() if a <= first and last <= b]
+    touched = [name for name, (a, b) in spans.items() if a <= last and first <= b]
+    if not around:
+        return None
+    inner = [name for name in touched if name not in around]
+    return frozenset(f"{fault.file}:{name}" for name in [around[-1], *inner])
+
+
+def function_spans(node: ast.AST, prefix: str) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Yield every function's qualified name with its first and last line, outer ones first."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.ClassDef):
+            yield from function_spans(child, f"{prefix}{child.name}.")
+        elif isinstance(child, ast.FunctionDef):
+            name = prefix + child.name
+            yield name, (child.lineno, child.end_lineno or child.lineno)
+            yield from function_spans(child, f"{name}.<locals>.")
+        else:
+            yield from function_spans(child, prefix)

@@ -63,6 +63,7 @@ class Server:
         self.objects: dict[int, Any] = {}
         self.handles: dict[int, int] = {}
         self.folders: list[str] = []
+        self.ran: set[str] = set()
         self.namespace: Any = None
         self.next_handle = 1
 
@@ -143,6 +144,20 @@ class Server:
             except BaseException as error:
                 return [results, self.describe(error)]
         return [results, None]
+
+    def do_profile(self, on: bool) -> list[str]:
+        """Start or stop noting which functions of the stages run; return "file:qualified.name" of each."""
+        if on:
+            self.ran.clear()
+            sys.setprofile(self.note_call)
+        else:
+            sys.setprofile(None)
+        return sorted(self.ran)
+
+    def note_call(self, frame: Any, event: str, argument: Any) -> None:
+        code = frame.f_code
+        if event == "call" and os.path.dirname(code.co_filename) in self.folders:
+            self.ran.add(f"{os.path.basename(code.co_filename)}:{code.co_qualname}")
 
     def do_define(self, source: str, name: str) -> Any:
         """Run trusted source from a check beside the submitted code; return what it calls `name`."""

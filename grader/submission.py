@@ -102,6 +102,10 @@ class Workspace:
                 shutil.copyfile(submission.folder / file, target / file)
         return {**self.earlier, self.stage.folder: target}
 
+    def reference(self) -> dict[str, Path]:
+        """Return the stack of the solutions, up to this stage."""
+        return {**self.earlier, self.stage.folder: self.stage.source("solutions")}
+
     def variant(self, name: str, file: str, text: str) -> dict[str, Path]:
         """Write the solution with one file replaced; return the stack for a worker."""
         target = self.folder / name / self.stage.folder
