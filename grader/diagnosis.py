@@ -20,7 +20,7 @@ from grader.submission import Workspace
 from grader.worker import Worker
 
 WITNESSES = 6  # failing examples to explain, at most
-ALIBIS = 15  # passing examples that may contradict, at most
+ALIBIS = 6  # passing examples of each check that may contradict, at most
 PATIENCE = 0.2  # a variant that needs more than this share of the learner's time is late, too
 
 
@@ -57,8 +57,10 @@ class Suspects:
         place = (check.__name__, id(example))
         key = (variant.fault.id, variant.form, *place)
         if key not in self.known:
+            self.kept.append(example)
             needed = functions_of_fault(variant.fault, self.stage)
-            if needed is not None and not needed & self.functions_run(check, example):
+            cheap = not marker_of(check).trains
+            if cheap and needed is not None and not needed & self.functions_run(check, example):
                 self.known[key] = Outcome("passed")
             else:
                 self.known[key] = self.run(variant, check, example)
@@ -68,8 +70,7 @@ class Suspects:
         """Return the functions that the reference runs on an example."""
         place = (check.__name__, id(example))
         if place not in self.ran:
-            self.kept.append(example)
-            ask, patience = self.reference.worker.ask, marker_of(check).seconds or REQUEST_SECONDS
+            ask, patience = self.reference.worker.ask, cost_of(check)
             self.reference.patience = 10 * patience
             ask(encode(["profile", True]), time.monotonic() + patience)
             run_example(check, example, self.reference)
@@ -82,7 +83,7 @@ class Suspects:
             stack = self.space.fault(variant.fault, variant.form)
             self.session.worker.load(self.stage.folder, stack, self.stage.names)
             self.loaded = variant
-        self.session.patience = (marker_of(check).seconds or REQUEST_SECONDS) * PATIENCE
+        self.session.patience = cost_of(check) * PATIENCE
         return run_example(check, example, self.session)
 
     def close(self) -> None:
@@ -100,18 +101,28 @@ def diagnose(
 
     `show` tells what a variant shows on an example.
     """
-    failing = [e for e in evidences if witnesses(e)]
-    fits = {e.check.__name__: explaining(e, variants, show) for e in failing}
-    alive: dict[Variant, bool] = {}
-    for scores in fits.values():
-        for variant in list(scores):
-            if variant not in alive:
-                alive[variant] = not contradicted(variant, evidences, show)
-            if not alive[variant]:
-                del scores[variant]
-    reach = {v: sum(v in scores for scores in fits.values()) for v in alive}
+    failing = sorted((e for e in evidences if witnesses(e)), key=lambda e: cost_of(e.check))
+    culprits: list[Variant] = []
+    cleared: set[Variant] = set()
+    for evidence in failing:
+        # One cause for two failures is likelier than two: what explains an earlier one goes first.
+        if max(explaining(evidence, culprits, show).values(), default=0) == 1:
+            continue
+        others = [v for v in variants if v not in culprits and v not in cleared]
+        for variant in explaining(evidence, others, show):
+            if contradicted(variant, evidences, show):
+                cleared.add(variant)
+            else:
+                culprits.append(variant)
+    fits = {e.check.__name__: explaining(e, culprits, show) for e in failing}
+    reach = {v: sum(v in scores for scores in fits.values()) for v in culprits}
     named = {name: singled_out(scores, reach) for name, scores in fits.items()}
     return {name: fault for name, fault in named.items() if fault is not None}
+
+
+def cost_of(check: Any) -> float:
+    """How long a check may take: the cheap ones are explained first."""
+    return marker_of(check).seconds or REQUEST_SECONDS
 
 
 def witnesses(evidence: Evidence) -> list[tuple[Example, Outcome]]:
@@ -134,7 +145,7 @@ def explaining(
         agreed, left = 0, len(examples)
         for example, outcome in examples:
             theirs = show(variant, evidence.check, example)
-            if theirs.passed:
+            if theirs.status != outcome.status:
                 break
             agreed += agrees(outcome, theirs)
             left -= 1

@@ -77,16 +77,24 @@ def functions_of_fault(fault: Fault, stage: Stage) -> frozenset[str] | None:
 
     None where that cannot be told: it lies outside of functions, or in several.
     """
-    text = read_text(stage.source("solutions") / fault.file)
+    text, spans = spans_of(stage.source("solutions") / fault.file)
     start = text.index(fault.old)
-    first, last = (text[:place].count("\n") + 1 for place in (start, start + len(fault.old.rstrip())))
-    spans = dict(function_spans(ast.parse(text), ""))
+    first, last = (
+        text[:place].count("\n") + 1 for place in (start, start + len(fault.old.rstrip()))
+    )
     around = [name for name, (a, b) in spans.items() if a <= first and last <= b]
     touched = [name for name, (a, b) in spans.items() if a <= last and first <= b]
     if not around:
         return None
     inner = [name for name in touched if name not in around]
     return frozenset(f"{fault.file}:{name}" for name in [around[-1], *inner])
+
+
+@cache
+def spans_of(path: Path) -> tuple[str, dict[str, tuple[int, int]]]:
+    """Return a file's text, and the first and last line of each of its functions."""
+    text = read_text(path)
+    return text, dict(function_spans(ast.parse(text), ""))
 
 
 def function_spans(node: ast.AST, prefix: str) -> Iterator[tuple[str, tuple[int, int]]]:

@@ -14,6 +14,7 @@ from grader.faults import faults_of
 from grader.remote import Session
 from grader.results import MilestoneResult, StageResult
 from grader.runner import Evidence, Example, gather, shrink
+from grader.stubs import unwritten_exercises
 from grader.submission import Submission, Workspace, workspace
 from grader.worker import LocalWorker, Worker
 
@@ -80,13 +81,21 @@ def grade(
                 progress("looking for the cause", 0, 0)
                 names = name_causes(stage, space, list(evidence.values()))
             explainer = Explainer(stage, submission, stack, session)
+            unwritten = unwritten_exercises(submission)
             results = tuple(
-                MilestoneResult(m.id, m.title, 0 if options.debug else m.points, m.bonus, tuple(
-                    explainer.explain(evidence[c.__name__], names.get(c.__name__), m.id)
-                    for c in stage.checks[m.id]
-                ))
+                MilestoneResult(
+                    m.id,
+                    m.title,
+                    0 if options.debug else m.points,
+                    m.bonus,
+                    tuple(
+                        explainer.explain(evidence[c.__name__], names.get(c.__name__), m.id)
+                        for c in stage.checks[m.id]
+                    ),
+                    tuple(name for name in m.exercises if name in unwritten),
+                )
                 for m in milestones
-            )  # fmt: skip
+            )
         finally:
             worker.close()
     result = StageResult(

@@ -52,6 +52,13 @@ def lesson() -> None:
         shell.run_line_magic("load_ext", "autoreload")
     shell.run_line_magic("autoreload", "2")
     shell.set_custom_exc((NotImplementedError,), say_unwritten)
+    shell.events.register("post_run_cell", forgive)
+
+
+def forgive(result: Any) -> None:
+    """Let "Run All" go on behind a cell that met an unwritten exercise."""
+    if isinstance(result.error_in_exec, NotImplementedError):
+        result.error_in_exec = None
 
 
 def say_unwritten(shell: Any, kind: Any, error: Any, trace: Any, tb_offset: Any = None) -> None:

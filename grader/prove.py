@@ -18,13 +18,22 @@ from typing import Any
 
 from grader import terminal
 from grader.course import Check, Stage, find_stage
-from grader.diagnosis import ALIBIS, Suspects, Variant, alike, diagnose, variants_of
+from grader.diagnosis import Suspects, Variant, alike, diagnose, variants_of
 from grader.faults import Fault, faults_of
 from grader.judge import Options, grade
 from grader.mutants import Mutant, control_of, mutants_of
 from grader.remote import REQUEST_SECONDS, Session
 from grader.report import Line
-from grader.runner import EXAMPLES, Evidence, Example, Stop, explore, marker_of, run_example
+from grader.runner import (
+    ENOUGH_PASSES,
+    EXAMPLES,
+    Evidence,
+    Example,
+    Stop,
+    explore,
+    marker_of,
+    run_example,
+)
 from grader.stubs import stub_of
 from grader.submission import Submission, find_submission, workspace
 from grader.worker import Worker
@@ -289,7 +298,7 @@ def run_fault(
         for check in stage.checks[milestone.id]:
             evidence = Evidence(check, seed)
             try:
-                for example in examples[check.__name__][: None if due else 2 * ALIBIS]:
+                for example in examples[check.__name__][: None if due else ENOUGH_PASSES]:
                     evidence.take(
                         example, suspects.outcome(variant, check, example), stage.exercises
                     )
@@ -324,7 +333,9 @@ def prove_mutants(stage: Stage, figures: Figures, count: int | None) -> None:
     chosen = mutants if count is None else spread(mutants, count)
     reasons = equivalent_mutants(stage)
     if not survives((stage.name, control_of(stage))):
-        figures.complaints.append("the control, an unchanged solution, is caught as if it were a mutant")
+        figures.complaints.append(
+            "the control, an unchanged solution, is caught as if it were a mutant"
+        )
     jobs = [(stage.name, mutant) for mutant in chosen]
     with ProcessPoolExecutor(PROCESSES) as pool:
         survived = [m for m, alive in zip(chosen, pool.map(survives, jobs, chunksize=4)) if alive]

@@ -60,12 +60,13 @@ def milestone_line(m: MilestoneResult, width: int) -> Line:
 
 
 def short_reason(m: MilestoneResult) -> str:
-    """Name the first unwritten exercise, and count the others."""
-    names = dict.fromkeys(
-        c.message.removeprefix("to do: ") for c in m.checks if c.status in ("todo", "blocked")
-    )
-    first, *others = names
-    return f"{first} and {len(others)} more" if others else first
+    """Name the first unwritten exercise and count the others, or say what is needed first."""
+    if m.status == "todo":
+        names = list(m.unwritten) or [
+            c.message.removeprefix("to do: ") for c in m.checks if c.status == "todo"
+        ]
+        return f"{names[0]} and {len(names) - 1} more" if len(names) > 1 else names[0]
+    return next(c.message for c in m.checks if c.status == "blocked")
 
 
 def is_failure(check: CheckResult) -> bool:
@@ -149,7 +150,7 @@ def closing_lines(
         ]
     if result.done:
         return [[("All milestones passed.", "bold green")]]
-    unfinished = [m for m in result.milestones if m.status != "passed" and not m.bonus]
+    unfinished = [m for m in result.milestones if m.status != "passed"]
     first = failures[0][0] if failures else unfinished[0]
     again = f"python -m grader {stage} --only {first.id} --seed {result.seed}"
     if failures:
@@ -157,13 +158,10 @@ def closing_lines(
             [("hint:        ", "bold"), (f"python -m grader hint {result.stage}", "")],
             [("same again:  ", "bold"), (again, "")],
         ]
-    exercise = short_reason(first)
-    return [
-        [
-            ("next:        ", "bold"),
-            (f"write {safe(exercise)}, then: python -m grader {stage} --only {first.id}", ""),
-        ]
-    ]
+    todo = next((m for m in unfinished if m.status == "todo"), None)
+    what = f"write {short_reason(todo).split(' and ')[0]}" if todo else safe(short_reason(first))
+    command = f"python -m grader {stage} --only {(todo or first).id}"
+    return [[("next:        ", "bold"), (f"{what}, then: {command}", "")]]
 
 
 def overview(rows: Iterable[tuple[str, str, float, int, int]]) -> list[Line]:

@@ -83,7 +83,19 @@ class Builder:
         return [i for i, count in enumerate(self.uses) if count == 0]
 
     def program(self) -> Program:
-        return Program(self.inputs, tuple(self.steps))
+        """Return the program without the nodes that do not reach the last one."""
+        count = len(self.inputs)
+        needed = {len(self.values) - 1}
+        for i in reversed(range(count, len(self.values))):
+            if i in needed:
+                needed |= {x for x in self.steps[i - count].operands if not isinstance(x, Const)}
+        number = {old: new for new, old in enumerate(sorted(needed))}
+        steps = tuple(
+            Step(step.op, tuple(x if isinstance(x, Const) else number[x] for x in step.operands))
+            for i, step in enumerate(self.steps, start=count)
+            if i in needed
+        )
+        return Program(tuple(x for i, x in enumerate(self.inputs) if i in needed), steps)
 
 
 @st.composite

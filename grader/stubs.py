@@ -8,6 +8,7 @@ from pathlib import Path
 
 from grader.course import Stage, functions_of, parse, read_text
 from grader.errors import UsageError
+from grader.submission import Submission
 
 
 def stub_of(stage: Stage, file: str) -> str:
@@ -54,6 +55,18 @@ def written_exercises(stage: Stage, file: Path) -> list[str]:
         return [file.name]  # it cannot be read, so it is somebody's work
     exercises = stage.exercises
     return [name for name, node in functions.items() if name in exercises and is_written(node)]
+
+
+def unwritten_exercises(submission: Submission) -> set[str]:
+    """Return the exercises whose bodies still only raise, in the files that can be read."""
+    found: set[str] = set()
+    for file in submission.stage.files:
+        try:
+            functions = functions_of(ast.parse((submission.folder / file).read_bytes()))
+        except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        found |= {name for name, node in functions.items() if not is_written(node)}
+    return found
 
 
 def is_written(node: ast.FunctionDef) -> bool:

@@ -26,11 +26,11 @@ def show(lines: Iterable[Line]) -> None:
     """Print styled lines; wrapping is left to the terminal, so that programs can be copied."""
     console = Console(highlight=False, soft_wrap=True)
     narrow = (console.encoding or "").lower().replace("-", "") != "utf8"
-    for line in lines:
-        text = Text()
-        for span, style in line:
-            text.append(span.translate(ASCII) if narrow else span, style or None)
-        console.print(text)
+    text = Text("\n").join(
+        Text.assemble(*((span.translate(ASCII) if narrow else span, style) for span, style in line))
+        for line in lines
+    )
+    console.print(text)
 
 
 class Progress:

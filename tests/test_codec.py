@@ -36,7 +36,9 @@ quick = settings(deadline=None, database=None, derandomize=True)
 
 dtypes = st.sampled_from(sorted(DTYPES))
 arrays = dtypes.flatmap(
-    lambda dtype: hnp.arrays(dtype, hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3))
+    lambda dtype: hnp.arrays(
+        dtype, hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3)
+    )
 )
 scalars = dtypes.flatmap(lambda dtype: hnp.from_dtype(np.dtype(dtype)))
 whole = st.none() | st.integers(-9, 9)
@@ -250,7 +252,9 @@ def test_a_subclass_of_a_numpy_number_goes_as_a_handle():
     assert decode(encode(Liar(1.0), lambda obj: 7), lambda number: f"handle {number}") == "handle 7"
 
 
-@pytest.mark.parametrize("value", ["\ud800", {"a": "\udc80"}, 10**5000], ids=["surrogate", "in a dict", "digits"])
+@pytest.mark.parametrize(
+    "value", ["\ud800", {"a": "\udc80"}, 10**5000], ids=["surrogate", "in a dict", "digits"]
+)
 def test_plain_data_that_cannot_be_written_is_refused(value):
     with pytest.raises(CodecError):
         encode(value)
@@ -421,13 +425,17 @@ def test_tuples_nested_without_end_are_refused(depth):
 @pytest.mark.xfail(
     strict=True, reason="the depth of lists and dicts is not counted, only that of extensions"
 )
-@pytest.mark.parametrize("frame", [b"\x91" * 500 + b"\x01", b"\x81\x01" * 500 + b"\x01"], ids=["lists", "dicts"])
+@pytest.mark.parametrize(
+    "frame", [b"\x91" * 500 + b"\x01", b"\x81\x01" * 500 + b"\x01"], ids=["lists", "dicts"]
+)
 def test_lists_nested_deeper_than_tuples_may_be_are_refused(frame):
     with pytest.raises(CodecError):
         decode(frame)
 
 
-@pytest.mark.parametrize("frame", [b"\x91" * 100_000, b"\x81\x01" * 100_000], ids=["lists", "dicts"])
+@pytest.mark.parametrize(
+    "frame", [b"\x91" * 100_000, b"\x81\x01" * 100_000], ids=["lists", "dicts"]
+)
 def test_lists_nested_without_end_are_refused(frame):
     with pytest.raises(CodecError):
         decode(frame)
@@ -437,7 +445,9 @@ def test_lists_nested_without_end_are_refused(frame):
     strict=True, reason="encode counts neither the depth nor the axes that decode refuses"
 )
 @pytest.mark.parametrize(
-    "value", [nested(MAX_DEPTH + 1, lambda x: (x,)), np.zeros((1,) * 33)], ids=["tuples", "array of 33 axes"]
+    "value",
+    [nested(MAX_DEPTH + 1, lambda x: (x,)), np.zeros((1,) * 33)],
+    ids=["tuples", "array of 33 axes"],
 )
 def test_what_can_be_written_can_be_read(value):
     try:

@@ -258,7 +258,7 @@ def doubled(Value, x, times):
     return leaf.grad
 
 
-@milestone("1.5", seconds=3, examples=5)
+@milestone("1.5", examples=5)
 @given(x=numbers(), times=st.integers(58, 62))
 def test_each_node_is_visited_once(stage, x, times):
     """Sixty doublings are sixty nodes, not 2 ** 60 paths: backward is done at once."""
