@@ -21,6 +21,7 @@ DTYPES = {
 }  # fmt: skip
 MAX_FRAME = 64 * 2**20
 MAX_DEPTH = 40
+MAX_AXES = 32
 MAX_DIGITS = 4000
 
 
@@ -46,9 +47,10 @@ def encode(value: Any, handle_of: Callable[[Any], int] | None = None) -> bytes:
         if obj is Ellipsis:
             return msgpack.ExtType(ELLIPSIS, b"")
         numpy = sys.modules.get("numpy")  # not loaded: then nothing here is an array
-        if numpy is not None and kind is numpy.ndarray and obj.dtype.name in DTYPES:
-            return msgpack.ExtType(ARRAY, pack([obj.dtype.name, list(obj.shape), obj.tobytes()]))
-        if numpy is not None and isinstance(obj, numpy.generic) and obj.dtype.name in DTYPES:
+        if numpy is not None and kind is numpy.ndarray and is_plain_array(obj):
+            native = obj.astype(obj.dtype.newbyteorder("="), copy=False)
+            return msgpack.ExtType(ARRAY, pack([obj.dtype.name, list(obj.shape), native.tobytes()]))
+        if numpy is not None and is_plain_scalar(obj, kind, numpy):
             return msgpack.ExtType(SCALAR, pack([obj.dtype.name, obj.tobytes()]))
         if handle_of is not None:
             return msgpack.ExtType(HANDLE, pack(handle_of(obj)))
@@ -58,12 +60,17 @@ def encode(value: Any, handle_of: Callable[[Any], int] | None = None) -> bytes:
         raise CodecError(f"{kind.__name__} is not plain data")
 
     def pack(obj: Any) -> bytes:
-        return msgpack.packb(obj, default=extend, strict_types=True)
+        return msgpack.packb(obj, default=extend, strict_types=True, unicode_errors="surrogatepass")
 
+    if not is_shallow(value):
+        raise CodecError("nested too deeply")
     try:
-        return pack(value)
+        frame = pack(value)
     except (ValueError, OverflowError, TypeError, RecursionError) as error:
         raise CodecError(f"cannot be sent: {error}") from None
+    if len(frame) > MAX_FRAME:
+        raise CodecError("too large to be sent")
+    return frame
 
 
 def decode(
@@ -80,7 +87,7 @@ def decode(
     def extend(code: int, data: bytes) -> Any:
         nonlocal depth
         depth += 1
-        if depth > MAX_DEPTH:
+        if depth > MAX_DEPTH + 2:
             raise CodecError("nested too deeply")
         try:
             return expand(code, data)
@@ -110,23 +117,49 @@ def decode(
         raise CodecError(f"unknown extension {code}")
 
     def unpack(data: bytes) -> Any:
-        return msgpack.unpackb(data, ext_hook=extend, strict_map_key=False)
+        return msgpack.unpackb(
+            data, ext_hook=extend, strict_map_key=False, unicode_errors="surrogatepass"
+        )
 
     if len(frame) > MAX_FRAME:
         raise CodecError("frame too large")
     try:
-        return unpack(frame)
+        value = unpack(frame)
     except CodecError:
         raise
     except (ValueError, TypeError, KeyError, RecursionError, msgpack.UnpackException) as error:
         raise CodecError(f"not a frame: {type(error).__name__}") from None
+    if not is_shallow(value):
+        raise CodecError("nested too deeply, or of a kind that is not sent")
+    return value
+
+
+def is_shallow(value: Any, room: int = MAX_DEPTH) -> bool:
+    """Say whether containers are nested no deeper than `room`, and hold no time stamps."""
+    kind = type(value)
+    if kind is list or kind is tuple:
+        return room > 0 and all(is_shallow(item, room - 1) for item in value)
+    if kind is dict:
+        return room > 0 and all(is_shallow(item, room - 1) for item in value.values())
+    return kind is not msgpack.Timestamp
+
+
+def is_plain_scalar(value: Any, kind: type, numpy: Any) -> bool:
+    return (
+        issubclass(kind, numpy.generic) and value.dtype.name in DTYPES and kind is value.dtype.type
+    )
+
+
+def is_plain_array(value: Any) -> bool:
+    """Say whether an array is one of numbers that fits into a frame."""
+    return value.dtype.name in DTYPES and value.ndim <= MAX_AXES and value.nbytes < MAX_FRAME
 
 
 def array(dtype: Any, shape: list[Any], raw: bytes) -> Any:
     """Return a writable numpy array made of `raw`, whose size must fit `shape`."""
     import numpy
 
-    if dtype not in DTYPES or len(shape) > 32:
+    if dtype not in DTYPES or len(shape) > MAX_AXES:
         raise CodecError("not an array of numbers")
     if any(type(n) is not int or n < 0 for n in shape):
         raise CodecError("not a shape")

@@ -108,7 +108,10 @@ def load_private(path: Path, name: str) -> Any:
         raise CourseError(f"{path} is missing")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # inspect and hypothesis look modules up by name
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except (SyntaxError, ImportError, NameError, AttributeError, TypeError, ValueError) as error:
+        raise CourseError(f"{path}: {type(error).__name__}: {error}") from error
     return module
 
 
@@ -137,16 +140,24 @@ def read_stage(path: Path, root: Path = ROOT) -> Stage:
     table = Table(path, read_toml(path), "")
     milestones = tuple(read_milestone(entry) for entry in table.tables("milestone"))
     files = table.take("files", dict)
+    for file, names in files.items():
+        if not isinstance(names, list) or not all(isinstance(n, str) for n in names):
+            raise CourseError(f"{path}: files.{file}: a list of names is due, got {names!r}")
     stage = Stage(
         name=path.parent.name.split("_")[0],
         folder=path.parent.name,
         title=table.take("title", str),
         files={file: tuple(names) for file, names in files.items()},
-        given=tuple(table.take("given", list, [])),
+        given=table.words("given", []),
         milestones=milestones,
         root=root,
     )
     table.done()
+    ids = [m.id for m in milestones]
+    if len(set(ids)) < len(ids):
+        raise CourseError(f"{path}: milestone: an id is used twice: {', '.join(ids)}")
+    if any(m.points <= 0 or m.hours <= 0 for m in milestones):
+        raise CourseError(f"{path}: milestone: points and hours are more than 0")
     points = sum(m.points for m in milestones if not m.bonus)
     if points != FULL_MARKS:
         raise CourseError(f"{path}: points add up to {points}, not {FULL_MARKS}")
@@ -164,8 +175,8 @@ def read_milestone(table: "Table") -> Milestone:
         title=table.take("title", str),
         points=table.take("points", (int, float)),
         hours=table.take("hours", (int, float)),
-        hints=tuple(table.take("hints", list)),
-        exercises=tuple(table.take("exercises", list, [])),
+        hints=table.words("hints"),
+        exercises=table.words("exercises", []),
         bonus=table.take("bonus", bool, False),
     )
     table.done()
@@ -214,8 +225,17 @@ class Table:
             raise CourseError(f"{self.place}{key}: not of the right kind: {value!r}")
         return value
 
+    def words(self, key: str, default: Any = None) -> tuple[str, ...]:
+        """Take a list of strings."""
+        found = self.take(key, list, default)
+        if not all(isinstance(word, str) for word in found):
+            raise CourseError(f"{self.place}{key}: a list of strings is due, got {found!r}")
+        return tuple(found)
+
     def tables(self, key: str) -> "list[Table]":
         entries = self.take(key, list)
+        if not all(isinstance(entry, dict) for entry in entries):
+            raise CourseError(f"{self.place}{key}: tables are due: [[{key}]]")
         return [
             Table(self.path, entry, f"{key} {entry.get('id', number)}")
             for number, entry in enumerate(entries, 1)

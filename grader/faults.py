@@ -26,6 +26,7 @@ class Fault:
     same_as: tuple[str, ...] = ()
 
 
+@cache
 def faults_of(stage: Stage) -> list[Fault]:
     """Return the stage's misconceptions; none where they do not ship."""
     path = stage.root / "solutions" / "faults" / f"{stage.name}.toml"
@@ -40,14 +41,15 @@ def read_faults(path: Path, stage: Stage) -> list[Fault]:
     faults = []
     for table in top.tables("fault"):
         new = table.take("new", (str, list))
+        forms = (new,) if isinstance(new, str) else tuple(map(str, new))
         fault = Fault(
             id=table.take("id", str),
             file=table.take("file", str),
             old=table.take("old", str),
-            new=(new,) if isinstance(new, str) else tuple(new),
-            caught_by=tuple(table.take("caught_by", list)),
+            new=forms,
+            caught_by=table.words("caught_by"),
             says=table.take("says", str),
-            same_as=tuple(table.take("same_as", list, [])),
+            same_as=table.words("same_as", []),
         )
         table.done()
         faults.append(fault)

@@ -148,6 +148,11 @@ class Program:
         return list(self.inputs), steps
 
 
+def scaled(partial: float, tangent: np.ndarray) -> np.ndarray:
+    """Return partial * tangent, where an undefined slope spoils only what really depends on it."""
+    return np.where(tangent == 0, 0.0, partial * tangent)
+
+
 def evaluate(inputs: Sequence[float], steps: Sequence[Step]) -> tuple[list[float], np.ndarray]:
     """Return the values of all nodes and their tangents, (nodes, nodes): row i is d node i / d node j."""
     count = len(inputs) + len(steps)
@@ -159,5 +164,5 @@ def evaluate(inputs: Sequence[float], steps: Sequence[Step]) -> tuple[list[float
         values.append(float(rule.value(*xs)))
         for operand, partial in zip(step.operands, rule.partials(*xs), strict=True):
             if not isinstance(operand, Const):
-                tangents[i] += partial * tangents[operand]
+                tangents[i] += scaled(partial, tangents[operand])
     return values, tangents

@@ -296,6 +296,8 @@ def run_fault(
         due = milestone.id in fault.caught_by
         found = []
         for check in stage.checks[milestone.id]:
+            if marker_of(check).trains and not due:
+                continue
             evidence = Evidence(check, seed)
             try:
                 for example in examples[check.__name__][: None if due else ENOUGH_PASSES]:
@@ -309,7 +311,7 @@ def run_fault(
             missed.append(milestone.id)
         evidences += found
     named = names_in(diagnose(evidences, variants, suspects.outcome))
-    own = {f.id for f in faults_of(stage) if f is fault or alike(f, fault)}
+    own = {f.id for f in faults_of(stage) if f.id == fault.id or alike(f, fault)}
     others = [v for v in variants if v.fault.id not in own]
     without = names_in(diagnose(evidences, others, suspects.outcome))
     return FaultRun(

@@ -14,6 +14,7 @@ from grader.transcript import Event, RemoteFailure, Transcript, source_beside
 from grader.worker import FOREVER, AnyWorker
 
 REQUEST_SECONDS = 5.0
+LENGTH = "len"
 LOCAL = ("__array", "hypothesis_", "_pytest", "_repr_", "_ipython", "_hypothesis")
 
 
@@ -27,6 +28,10 @@ class RemoteError(Exception):
 
 class RemoteAttributeError(RemoteError, AttributeError):
     """The learner's object has no such attribute."""
+
+
+class RemoteTypeError(RemoteError, TypeError):
+    """The learner's object has no length: `list` goes on without one."""
 
 
 class HandleMisuse(TypeError):
@@ -110,6 +115,7 @@ class Session:
 
     def exchange(self, request: list[Any]) -> tuple[bool, Any]:
         """Send one frame and wait for the reply: (True, value) or (False, failure)."""
+        self.worker.ensure()
         request, self.afresh = ["afresh", request] if self.afresh else request, False
         try:
             frame = encode(request, number_of)
@@ -128,9 +134,12 @@ class Session:
     def fail(self, event: int, failure: RemoteFailure) -> NoReturn:
         """Write a failure down and raise it."""
         self.transcript.events[event].failure = failure
-        verb = self.transcript.events[event].verb
-        missing = verb == "get" and "AttributeError" in failure.family
-        raise (RemoteAttributeError if missing else RemoteError)(failure)
+        request = self.transcript.events[event]
+        if request.verb == "get" and "AttributeError" in failure.family:
+            raise RemoteAttributeError(failure)
+        if request.arguments[0] is LENGTH and "TypeError" in failure.family:
+            raise RemoteTypeError(failure)
+        raise RemoteError(failure)
 
     def note(self, here: int, reply: Any) -> None:
         """Write a reply down, and where each remote object was first seen, to name it in a program."""
@@ -181,7 +190,7 @@ class Remote:
         return self._session.request("call", self, list(args), kwargs)
 
     def __len__(self) -> int:
-        return self._session.request("op", "len", self)
+        return self._session.request("op", LENGTH, self)
 
     def __iter__(self) -> Iterator[Any]:
         iterator = self._session.request("op", "iter", self)

@@ -7,6 +7,7 @@ verdict that the judge cannot verify.
 """
 
 import ast
+import contextlib
 import importlib
 import io
 import operator
@@ -74,10 +75,15 @@ class Server:
             reply = [True, getattr(self, "do_" + verb)(*arguments)]
         except BaseException as error:  # SystemExit as well: submitted code may raise anything
             reply = [False, self.describe(error)]
+        return encode([reply[0], self.boxed(reply[1])], self.handle_of)
+
+    def boxed(self, value: Any) -> Any:
+        """Return what can be sent: plain data that is too deep or too large goes as a handle."""
         try:
-            return encode(reply, self.handle_of)
-        except CodecError:  # plain data that is too deep or too large travels as a handle
-            return encode([True, _Opaque(reply[1])], lambda box: self.handle_of(box.held))
+            encode(value, self.handle_of)
+        except (CodecError, RecursionError, MemoryError):
+            return _Opaque(value)
+        return value
 
     def object_of(self, handle: int) -> Any:
         if handle < 0:
@@ -87,6 +93,8 @@ class Server:
     def handle_of(self, obj: Any) -> int:
         if obj is self.namespace:
             return STAGE
+        if type(obj) is _Opaque:
+            obj = obj.held
         key = id(obj)
         if key not in self.handles:
             self.objects[self.next_handle] = obj  # kept alive, so that its id stays its own
@@ -142,8 +150,8 @@ class Server:
             try:
                 results.append(getattr(self, "do_" + verb)(*resolved(arguments, results)))
             except BaseException as error:
-                return [results, self.describe(error)]
-        return [results, None]
+                return [list(map(self.boxed, results)), self.describe(error)]
+        return [list(map(self.boxed, results)), None]
 
     def do_profile(self, on: bool) -> list[str]:
         """Start or stop noting which functions of the stages run; return "file:qualified.name" of each."""
@@ -177,26 +185,35 @@ class Server:
 
     def describe(self, error: BaseException) -> dict[str, Any]:
         """Return what the judge may know of an exception, as plain data."""
-        try:
-            message = str(error)
+        kind = type(error)
+        plain: dict[str, Any] = {
+            "type": "Exception",
+            "family": ["Exception"],
+            "message": "",
+            "frames": [],
+        }
+        try:  # an exception of the learner's may raise while it is looked at
+            plain |= {
+                "type": str(kind.__name__)[:100],
+                "family": [k.__name__ for k in kind.__mro__],
+            }
+            plain["unwritten"] = issubclass(kind, NotImplementedError)
+            return plain | self.message_and_frames(error)
         except BaseException:
-            message = ""
+            return {"unwritten": False} | plain
+
+    def message_and_frames(self, error: BaseException) -> dict[str, Any]:
+        message = str.__getitem__(str(error), slice(0, 2000))
         frames = [
             [os.path.basename(frame.filename), frame.lineno, frame.name]
             for frame in traceback.extract_tb(error.__traceback__)[-50:]
             if os.path.dirname(os.path.realpath(frame.filename)) in self.folders
         ]
-        if isinstance(error, SyntaxError) and error.filename and error.msg:
-            message = error.msg
+        if isinstance(error, SyntaxError) and type(error.filename) is str:
+            message = str(error.msg)
             if os.path.dirname(os.path.realpath(error.filename)) in self.folders:
                 frames.append([os.path.basename(error.filename), error.lineno, ""])
-        return {
-            "type": type(error).__name__[:100],
-            "family": [kind.__name__ for kind in type(error).__mro__],
-            "message": message[:2000],
-            "frames": frames,
-            "unwritten": isinstance(error, NotImplementedError),
-        }
+        return {"message": message, "frames": frames}
 
 
 class Earlier:
@@ -254,9 +271,15 @@ def limit_memory(limit: int) -> list[str]:
     return ["rlimit_as"] if sys.platform == "linux" else []
 
 
-def die_with(parent: int) -> None:
-    """End this process soon after its grader is gone, even if it died without a word."""
+def die_with(parent: int, follows: bool) -> None:
+    """End this process soon after its grader is gone, even if it died without a word.
+
+    Linux can do so at once, but when the starting thread ends: `follows` says that this is
+    the grader's main thread.
+    """
     try:
+        if not follows:
+            raise OSError
         import ctypes
 
         ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL
@@ -273,21 +296,27 @@ def die_with(parent: int) -> None:
 
 
 def main() -> None:
-    """Serve until the judge hangs up. Arguments: the judge's process id, the memory limit in bytes."""
-    parent, limit = map(int, sys.argv[1:])
+    """Serve until the judge hangs up.
+
+    Arguments: the judge's process id, whether its main thread started this, the memory limit in bytes.
+    """
+    parent, follows, limit = map(int, sys.argv[1:])
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.dup2(2, 1)  # what submitted code prints must not reach the replies
-    sys.stdout, sys.stdin = os.fdopen(1, "w", buffering=1), os.fdopen(0)
-    die_with(parent)
+    sys.stdout, sys.stdin = os.fdopen(1, "w", buffering=1, errors="replace"), os.fdopen(0)
+    die_with(parent, bool(follows))
     in_force = limit_memory(limit)
     sys.path[:] = [p for p in sys.path if os.path.realpath(p) != str(_root)]
     server = Server()
     write_frame(replies, encode(in_force))
+    printed = sys.stdout
     while (frame := read_frame(requests)) is not None:
-        write_frame(replies, server.answer(frame))
-        sys.stdout.flush()
+        reply = server.answer(frame)
+        with contextlib.suppress(ValueError, OSError):  # it may have been closed
+            printed.flush()
+        write_frame(replies, reply)
 
 
 if __name__ == "__main__":

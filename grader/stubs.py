@@ -7,7 +7,7 @@ import ast
 from pathlib import Path
 
 from grader.course import Stage, functions_of, parse, read_text
-from grader.errors import UsageError
+from grader.errors import CourseError, UsageError
 from grader.submission import Submission
 
 
@@ -32,6 +32,8 @@ def stub_of(stage: Stage, file: str) -> str:
 def body_lines(node: ast.FunctionDef) -> tuple[int, int]:
     """Return the first and last line of a function's body below its docstring."""
     body = node.body
+    if body[0].lineno == node.lineno:
+        raise CourseError(f"{node.name}: an exercise must not stand on one line")
     documented = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
     first = (body[0].end_lineno or 0) + 1 if documented else body[0].lineno
     return first, node.end_lineno or first
@@ -48,13 +50,18 @@ def stale_stubs(stage: Stage, folder: Path | None = None) -> list[str]:
 
 
 def written_exercises(stage: Stage, file: Path) -> list[str]:
-    """Return the exercises that a learner has begun in a file: their bodies do more than raise."""
+    """Return what a learner has begun in a file: exercises that do more than raise, own functions."""
     try:
         functions = functions_of(ast.parse(file.read_bytes()))
     except (SyntaxError, ValueError):
         return [file.name]  # it cannot be read, so it is somebody's work
     exercises = stage.exercises
-    return [name for name, node in functions.items() if name in exercises and is_written(node)]
+    known = functions_of(parse(stage.source("solutions") / file.name))
+    return [
+        name
+        for name, node in functions.items()
+        if (name in exercises and is_written(node)) or name not in known
+    ]
 
 
 def unwritten_exercises(submission: Submission) -> set[str]:

@@ -30,14 +30,17 @@ class Submission:
     home: Path
 
     @property
+    def present(self) -> list[str]:
+        """The stage's files that are there. A link that leads out of the folder does not count."""
+        home = self.folder.resolve()
+        paths = [(file, self.folder / file) for file in self.stage.files]
+        return [f for f, p in paths if p.is_file() and p.resolve().is_relative_to(home)]
+
+    @property
     def files(self) -> list[tuple[str, str]]:
         """The path, as shown to people, and the SHA-256 of each file that is there."""
-        found = []
-        for file in self.stage.files:
-            path = self.folder / file
-            if path.is_file():
-                found.append((shown(path), hashlib.sha256(path.read_bytes()).hexdigest()))
-        return found
+        paths = [self.folder / file for file in self.present]
+        return [(shown(path), hashlib.sha256(path.read_bytes()).hexdigest()) for path in paths]
 
     @property
     def digest(self) -> str:
@@ -65,7 +68,7 @@ def find_submission(stage: Stage, target: str, folder: Path | None = None) -> Su
     else:
         source = stage.source(target)
         found = Submission(stage, target, source, f"{target}.{stage.folder}", stage.root)
-    if not any((found.folder / file).is_file() for file in stage.files):
+    if not found.present:
         raise UsageError(
             f"{shown(found.folder)} holds no {one_of(stage)}. "
             f"Give a copy of stages/{stage.folder}: python -m grader {stage.name} --submission DIR"
@@ -97,9 +100,8 @@ class Workspace:
         """Copy the submission's declared files; return the stack for a worker."""
         target = self.folder / "submission" / self.stage.folder
         target.mkdir(parents=True)
-        for file in self.stage.files:
-            if (submission.folder / file).is_file():
-                shutil.copyfile(submission.folder / file, target / file)
+        for file in submission.present:
+            shutil.copyfile(submission.folder / file, target / file)
         return {**self.earlier, self.stage.folder: target}
 
     def reference(self) -> dict[str, Path]:

@@ -123,7 +123,7 @@ class _Printer:
 
     def program(self, judged: tuple[int, tuple[int, ...]] | None, remark: str) -> Program:
         last, path = judged or (len(self.events) - 1, ())
-        kept = [i for i in range(last + 1) if i == last or self.has_effect(self.events[i])]
+        kept = [i for i in range(last + 1) if i == last or self.is_kept(i)]
         used = self.used_events(kept)
         fresh = self.fresh_names()
         lines: list[str] = []
@@ -142,11 +142,27 @@ class _Printer:
                 ]
                 continue
             statement = self.statement(event)
-            if i in used and event.verb in ("call", "op", "enter"):
+            if i in used and event.verb in ("call", "op", "enter", "get") and self.is_named(i):
                 self.names[i] = next(fresh)
                 statement = f"{self.names[i]} = {statement}"
             lines.append(statement + "".join(f"[{k}]" for k in path if i == last))
         return Program("\n".join([*self.imports(), *lines]), remark)
+
+    def is_named(self, i: int) -> bool:
+        return self.events[i].verb != "get" or self.is_overtaken(i)
+
+    def is_kept(self, i: int) -> bool:
+        """What raised on the way, and what only looks, is left out; a look at what changes later is kept."""
+        event = self.events[i]
+        return event.failure is None and (self.has_effect(event) or self.is_overtaken(i))
+
+    def is_overtaken(self, i: int) -> bool:
+        """Say whether an attribute that is read here is set later on."""
+        event = self.events[i]
+        return event.verb == "get" and any(
+            later.verb == "set" and later.arguments[1] == event.arguments[1]
+            for later in self.events[i:]
+        )
 
     def has_effect(self, event: Event) -> bool:
         """Reading an attribute or an item has none and is printed only where it is judged."""
@@ -234,6 +250,8 @@ class _Printer:
 
     def attribute(self, target: Any, name: str) -> str:
         if handle_of(target) == 0:
+            if name not in self.files:
+                raise Unprintable(f"the stage has no {name}")
             self.imported[name] = None
             return name
         return f"{self.literal(target)}.{name}"
@@ -244,10 +262,10 @@ class _Printer:
         if handle is not None:
             return self.handle(handle)
         kind = type(value)
+        if handle is None and element_count(value) > MAX_ELEMENTS:
+            raise Unprintable("too many elements")
         if kind in (list, tuple):
             inner = ", ".join(self.literal(v) for v in value)
-            if len(value) > MAX_ELEMENTS:
-                raise Unprintable(f"{len(value)} elements")
             return f"[{inner}]" if kind is list else f"({inner}{',' if len(value) == 1 else ''})"
         if kind is dict:
             return (
@@ -268,8 +286,6 @@ class _Printer:
         return text + "".join(f"[{key!r}]" for key in path)
 
     def array(self, value: Any) -> str:
-        if value.size > MAX_ELEMENTS:
-            raise Unprintable(f"{value.size} elements")
         self.uses_numpy = True
         if value.ndim == 0 and type(value).__name__ != "ndarray":
             return f"np.{type(value).__name__}({plain_literal(value.item())})"
@@ -282,6 +298,18 @@ class _Printer:
             else f", dtype={value.dtype.name!r}"
         )
         return f"np.array({items}{dtype})"
+
+
+def element_count(value: Any) -> int:
+    """How many numbers or words a literal would hold."""
+    kind = type(value)
+    if kind in (list, tuple):
+        return sum(map(element_count, value))
+    if kind is dict:
+        return sum(map(element_count, value.values()))
+    if kind is str:
+        return 1 + len(value) // 20
+    return getattr(value, "size", 1)
 
 
 def plain_literal(value: Any) -> str:

@@ -5,10 +5,12 @@ which hypothesis neither catches nor shrinks.
 """
 
 import os
+import shutil
 import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Mapping
@@ -56,6 +58,7 @@ class Worker:
         self.mechanisms: list[str] = []
         self.deadline = FOREVER
         self.printed = Printed()
+        self.folder = ""
 
     def load(self, stage: str, folders: Mapping[str, Path], files: Mapping[str, str]) -> None:
         """Start afresh with the stage packages in `folders`; `files` maps public names to files."""
@@ -63,16 +66,22 @@ class Worker:
         if self.process is not None:
             self.exchange(encode(self.loaded), time.monotonic() + START_SECONDS)
 
-    def ask(self, frame: bytes, deadline: float) -> bytes:
-        """Send a request and return the reply; the worker is killed at `deadline` (monotonic)."""
+    def ensure(self) -> None:
+        """Start the process if there is none. (What that takes is not the learner's time.)"""
         if self.process is None:
             self.start()
+
+    def ask(self, frame: bytes, deadline: float) -> bytes:
+        """Send a request and return the reply; the worker is killed at `deadline` (monotonic)."""
+        self.ensure()
         return self.exchange(frame, deadline)
 
     def start(self) -> None:
+        self.folder = tempfile.mkdtemp(prefix="gradwright-worker-")
         command = [sys.executable, "-I", "-B", "-X", "utf8", str(SERVER)]
         self.process = subprocess.Popen(
-            [*command, str(os.getpid()), str(self.memory)],
+            [*command, str(os.getpid()), str(int(in_main_thread())), str(self.memory)],
+            cwd=self.folder,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -148,6 +157,7 @@ class Worker:
                 except OSError:
                     pass
             self.process = None
+            shutil.rmtree(self.folder, ignore_errors=True)
         self.deadline = FOREVER
 
 
@@ -162,6 +172,9 @@ class LocalWorker:
 
     def load(self, stage: str, folders: Mapping[str, Path], files: Mapping[str, str]) -> None:
         self.server.do_load(stage, {k: str(v) for k, v in folders.items()}, dict(files))
+
+    def ensure(self) -> None:
+        pass
 
     def ask(self, frame: bytes, deadline: float) -> bytes:
         return self.server.answer(frame)
@@ -216,6 +229,10 @@ def kill(process: subprocess.Popen[bytes]) -> None:
             process.kill()
     except (ProcessLookupError, PermissionError):
         pass
+
+
+def in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
 
 
 def signal_name(number: int) -> str:

@@ -22,7 +22,7 @@ from grader.strategies import (
 )
 
 EVERYTHING = ARITHMETIC + FUNCTIONS
-STEP = 1e-3
+STEP = 1e-4
 
 # Written without the grader's rules, so that a slip in one shows.
 PLAIN = {
@@ -111,7 +111,7 @@ def measured_slope(program, node):
         ends = [nodes_with(program, node, sign * step)[-1] for sign in (1, -1)]
         return (ends[0] - ends[1]) / (2 * step)
 
-    fine, finer = ((4 * slope(step / 2) - slope(step)) / 3 for step in (STEP / 10, STEP / 20))
+    fine, finer = ((4 * slope(step / 2) - slope(step)) / 3 for step in (STEP, STEP / 2))
     return finer, 10 * abs(fine - finer) + 1e-7 * max(1.0, abs(finer))
 
 
@@ -144,6 +144,7 @@ def unreached(program):
 
 @every_strategy
 def test_the_oracle_agrees_with_finite_differences(strategy):
+    trusts = []
     for program in drawn(strategy, 150):
         values, wanted = program.values(), program.adjoints()
         assert values == pytest.approx(nodes_with(program), rel=1e-12, abs=1e-12)
@@ -153,6 +154,9 @@ def test_the_oracle_agrees_with_finite_differences(strategy):
         for node, want in enumerate(wanted):
             slope, trust = measured_slope(program, node)
             assert abs(want - slope) <= trust, (program, node)
+            trusts.append(trust / max(1.0, abs(slope)))
+    sharp = sum(trust < 1e-5 for trust in trusts)
+    assert sharp > 0.98 * len(trusts)  # the measure is one that a wrong slope would not pass
 
 
 @pytest.mark.parametrize("op", RULES)
@@ -292,24 +296,14 @@ def test_in_a_fan_one_input_is_used_more_than_once():
         assert uses(program)[0] >= 2
 
 
-@pytest.mark.parametrize("strategy", [fans(), fans(EVERYTHING)])
-def test_in_a_fan_every_node_reaches_the_output(strategy):
-    for program in drawn(strategy, 200):
+@every_strategy
+def test_every_node_reaches_the_output(strategy):
+    for program in drawn(strategy, 150):
         assert not unreached(program), program
 
 
-@pytest.mark.parametrize(
-    "strategy",
-    [
-        programs(),
-        programs(EVERYTHING, weighted=False),
-        programs(("mul",), reuse=True, inputs=1, steps=14),
-        single_operations(EVERYTHING),
-    ],
-    ids=["trees", "plain trees", "large products", "single operations"],
-)
-def test_in_a_program_every_node_reaches_the_output(strategy):
-    for program in drawn(strategy, 150):
+def test_every_node_reaches_the_output_where_numbers_grow_too_large_to_be_added():
+    for program in drawn(programs(("mul",), reuse=True, inputs=1, steps=14), 150):
         assert not unreached(program), program
 
 

@@ -63,7 +63,7 @@ class Value:
 
         def gradient(upstream, out, base, exponent):
             base_data, exponent_data = number(base), number(exponent)
-            in_base = exponent * base ** (exponent - 1) if exponent_data != 0 else 0.0
+            in_base = exponent * base ** (exponent - 1) if base_data or exponent_data else 0.0
             in_exponent = out * log(base) if base_data > 0 else 0.0 if base_data == 0 else math.nan
             return upstream * in_base, upstream * in_exponent
 

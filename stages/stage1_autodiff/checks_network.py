@@ -195,10 +195,15 @@ def moons(generator, count):
         angle, label = generator.random() * math.pi, (-1) ** i
         x, y = math.cos(angle), math.sin(angle)
         if label < 0:
-            x, y = 1 - x, 0.4 - y
+            x, y = 1 - x, 0.2 - y
         points.append([x + generator.normal(0, 0.08), y + generator.normal(0, 0.08)])
         labels.append(label)
     return points, labels
+
+
+# Data and initial weights under which the loss falls in every step and a right engine ends at
+# 98.5 % or more: with 95 % asked for, no order of additions decides.
+CALM = [0, 1, 2, 4, 7, 9, 10, 11, 18, 22, 24, 25, 26, 27, 29, 30, 31, 32, 34, 38]
 
 
 @beside
@@ -215,7 +220,7 @@ def answers_to(mlp, points):
 
 
 @milestone("1.10", examples=1, seconds=60, trains=True)
-@given(seed=st.integers(0, 10**6))
+@given(seed=st.sampled_from(CALM))
 def test_two_moons(stage, seed):
     """A network of 8 hidden neurons learns to tell two moons apart: 95 % of new points and more."""
     generator = np.random.default_rng(seed)
@@ -227,7 +232,7 @@ def test_two_moons(stage, seed):
     ]
     mlp = seeded(0, stage.MLP, [2, 8, 1])
     set_weights(mlp, weights)
-    trained(mlp, stage.mean_squared_error, stage.descend, points, labels, 0.3, 150)
+    trained(mlp, stage.mean_squared_error, stage.descend, points, labels, 0.2, 200)
     unseen, truth = moons(generator, 200)
     answers = answers_to(mlp, unseen)
     right = sum(isinstance(a, float) and a * t > 0 for a, t in zip(answers, truth, strict=True))
