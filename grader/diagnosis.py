@@ -1,12 +1,13 @@
 """Which misconception explains what failed: examples, run again on faulty variants.
 
-A fault is named for a check if its variant shows the judged values that the learner's
-code showed, fails wherever that failed, and passes wherever it passed. Where two
-faults fit equally well, nothing is said.
+A fault is named for a check if its variant shows, on every failing example, the judged
+value that the learner's code showed, and passes wherever that passed. Where two faults
+fit equally well, or something in the milestone stays unexplained, nothing is said.
 """
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,7 @@ from grader.worker import Worker
 
 WITNESSES = 6  # failing examples to explain, at most
 ALIBIS = 6  # passing examples of each check that may contradict, at most
+AGREEMENT = 0.9  # where learner and variant both fail, they show the same this often at least
 PATIENCE = 0.2  # a variant that needs more than this share of the learner's time is late, too
 
 
@@ -106,17 +108,23 @@ def diagnose(
     cleared: set[Variant] = set()
     for evidence in failing:
         # One cause for two failures is likelier than two: what explains an earlier one goes first.
-        if max(explaining(evidence, culprits, show).values(), default=0) == 1:
+        if any(explains(v, evidence, show) for v in culprits):
             continue
-        others = [v for v in variants if v not in culprits and v not in cleared]
-        for variant in explaining(evidence, others, show):
-            if contradicted(variant, evidences, show):
+        for variant in variants:
+            if variant in culprits or variant in cleared or not explains(variant, evidence, show):
+                continue
+            if contradicted(variant, evidences, failing, show):
                 cleared.add(variant)
             else:
                 culprits.append(variant)
-    fits = {e.check.__name__: explaining(e, culprits, show) for e in failing}
-    reach = {v: sum(v in scores for scores in fits.values()) for v in culprits}
-    named = {name: singled_out(scores, reach) for name, scores in fits.items()}
+    fits = {e: [v for v in culprits if explains(v, e, show)] for e in failing}
+    reach = Counter(v for found in fits.values() for v in found)
+    unexplained = {marker_of(e.check).id for e, found in fits.items() if not found}
+    named = {
+        e.check.__name__: singled_out(found, reach)
+        for e, found in fits.items()
+        if marker_of(e.check).id not in unexplained
+    }
     return {name: fault for name, fault in named.items() if fault is not None}
 
 
@@ -135,48 +143,44 @@ def witnesses(evidence: Evidence) -> list[tuple[Example, Outcome]]:
     return found
 
 
-def explaining(
-    evidence: Evidence, variants: Sequence[Variant], show: ShowOutcome
-) -> dict[Variant, float]:
-    """Return the variants that fail as the learner's code does, with the share they reproduce."""
-    examples = witnesses(evidence)
-    scores = {}
-    for variant in variants:
-        agreed, left = 0, len(examples)
-        for example, outcome in examples:
-            theirs = show(variant, evidence.check, example)
-            if theirs.status != outcome.status:
-                break
-            agreed += agrees(outcome, theirs)
-            left -= 1
-            if agreed + left < needed(len(examples)):
-                break
-        else:
-            scores[variant] = agreed / len(examples)
-    return scores
-
-
-def needed(count: int) -> int:
-    """How many of `count` failing examples a fault must reproduce: three, and more than half."""
-    return max(min(3, count), count // 2 + 1)
-
-
-def contradicted(variant: Variant, evidences: Iterable[Evidence], show: ShowOutcome) -> bool:
-    """Say whether the variant fails on an example, of any check, that the learner's code passes."""
-    return any(
-        not show(variant, e.check, example).passed
-        for e in evidences
-        for example, _ in e.passing[:ALIBIS]
+def explains(variant: Variant, evidence: Evidence, show: ShowOutcome) -> bool:
+    """Say whether the variant shows, on every witness of a check, what the learner's code showed."""
+    return all(
+        agrees(outcome, show(variant, evidence.check, example))
+        for example, outcome in witnesses(evidence)
     )
 
 
-def singled_out(scores: dict[Variant, float], reach: dict[Variant, int]) -> Fault | None:
-    """Return the fault that explains most, if it alone does (or only with its `same_as`)."""
-    if not scores:
+def contradicted(
+    variant: Variant, evidences: Iterable[Evidence], failing: Iterable[Evidence], show: ShowOutcome
+) -> bool:
+    """Say whether the variant cannot be the cause.
+
+    It is not if it fails where the learner's code passes, on an example of any check, or
+    if it often shows something else where both fail.
+    """
+    if any(
+        not show(variant, e.check, example).passed
+        for e in evidences
+        for example, _ in e.passing[:ALIBIS]
+    ):
+        return True
+    both = [
+        agrees(outcome, theirs)
+        for e in failing
+        if cost_of(e.check) <= REQUEST_SECONDS
+        for example, outcome in witnesses(e)
+        if not (theirs := show(variant, e.check, example)).passed
+    ]
+    return sum(both) < AGREEMENT * len(both)
+
+
+def singled_out(found: Sequence[Variant], reach: Mapping[Variant, int]) -> Fault | None:
+    """Return the fault that explains most checks, if it alone does (or only with its `same_as`)."""
+    if not found:
         return None
-    best = max((scores[v], reach[v]) for v in scores)
-    faults = {v.fault.id: v.fault for v in scores if (scores[v], reach[v]) == best}
-    first, *others = faults.values()
+    most = max(reach[v] for v in found)
+    first, *others = {v.fault.id: v.fault for v in found if reach[v] == most}.values()
     return first if all(alike(first, other) for other in others) else None
 
 

@@ -309,7 +309,7 @@ def element_count(value: Any) -> int:
         return sum(map(element_count, value.values()))
     if kind is str:
         return 1 + len(value) // 20
-    return getattr(value, "size", 1)
+    return value.size if kind.__module__ == "numpy" else 1
 
 
 def plain_literal(value: Any) -> str:
