@@ -18,6 +18,7 @@ from grader.faults import Fault, functions_of_fault
 from grader.remote import REQUEST_SECONDS, Remote, Session
 from grader.runner import Evidence, Example, Outcome, marker_of, run_example
 from grader.submission import Workspace
+from grader.transcript import handle_of
 from grader.worker import Worker
 
 WITNESSES = 6  # failing examples to explain, at most
@@ -110,7 +111,7 @@ def diagnose(
         # One cause for two failures is likelier than two: what explains an earlier one goes first.
         if any(explains(v, evidence, show) for v in culprits):
             continue
-        for variant in variants:
+        for variant in suspected(evidence, variants, failing):
             if variant in culprits or variant in cleared or not explains(variant, evidence, show):
                 continue
             if contradicted(variant, evidences, failing, show):
@@ -128,6 +129,23 @@ def diagnose(
     return {name: fault for name, fault in named.items() if fault is not None}
 
 
+def suspected(
+    evidence: Evidence, variants: Sequence[Variant], failing: Sequence[Evidence]
+) -> list[Variant]:
+    """Return the variants to try on a failing check: those that its milestone is said to catch.
+
+    A cause that is at home in another milestone is found there. Where only one milestone was
+    graded, there is no other place, so every variant is tried on its first check.
+    """
+    marker = marker_of(evidence.check)
+    alone = all(marker_of(e.check).id == marker.id for e in failing)
+    if marker.trains:
+        return []
+    if alone and evidence is failing[0] and cost_of(evidence.check) <= REQUEST_SECONDS:
+        return list(variants)
+    return [v for v in variants if marker.id in v.fault.caught_by]
+
+
 def cost_of(check: Any) -> float:
     """How long a check may take: the cheap ones are explained first."""
     return marker_of(check).seconds or REQUEST_SECONDS
@@ -140,7 +158,13 @@ def witnesses(evidence: Evidence) -> list[tuple[Example, Outcome]]:
         found = [*found, evidence.shrunk]
     if evidence.stopped is not None and evidence.status in ("timeout", "crashed"):
         found = [evidence.stopped]
-    return found
+    return [(example, outcome) for example, outcome in found if not failed_to_load(outcome)]
+
+
+def failed_to_load(outcome: Outcome) -> bool:
+    """Say whether a name of the stage was not to be had: a file is broken, not an idea."""
+    events = outcome.transcript.events
+    return bool(events) and events[-1].verb == "get" and handle_of(events[-1].arguments[0]) == 0
 
 
 def explains(variant: Variant, evidence: Evidence, show: ShowOutcome) -> bool:
