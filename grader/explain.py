@@ -9,7 +9,7 @@ from typing import Any
 from grader.checking import Words
 from grader.codec import encode
 from grader.course import Stage, functions_of
-from grader.diagnosis import same_value
+from grader.diagnosis import failed_to_load, same_value
 from grader.faults import Fault
 from grader.remote import Remote, Session, decode_reply
 from grader.results import CheckResult, Misconception
@@ -49,6 +49,8 @@ class Explainer:
             misconception=Misconception(fault.id, fault.says) if fault else None,
             **self.values_of(outcome),
         )
+        if failed_to_load(outcome):
+            return result  # the place says it all
         return self.with_program(result, evidence, example, outcome)
 
     def unwritten(self, result: CheckResult, outcome: Outcome, milestone: str) -> CheckResult:

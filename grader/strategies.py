@@ -18,6 +18,7 @@ ARITHMETIC = ("add", "mul", "sub", "div", "neg", "pow", "powv")
 FUNCTIONS = ("exp", "log", "sqrt", "tanh", "sigmoid", "relu", "sin", "cos")
 SIMPLE = (2.0, 3.0, 0.5, -2.0, 1.5, -1.0, 0.7, -0.5)
 EXPONENTS = (2, 3, -1, 0.5, -2, 1.5, 2.0, 0, 2.5, -0.5, 1)
+WHOLE = (2, 3, -2, 5)
 MAX_VALUE, MAX_SLOPE = 100.0, 1000.0
 
 
@@ -33,7 +34,7 @@ def numbers(low: float = -3.0, high: float = 3.0, away: float = 0.3) -> st.Searc
 @cache
 def constants() -> st.SearchStrategy[int | float]:
     """Plain numbers as operands: whole ones as int and as float, and others."""
-    return st.one_of(st.sampled_from([2, 3, -2, 5]), numbers())
+    return st.one_of(st.sampled_from(WHOLE), numbers())
 
 
 @cache
@@ -119,7 +120,8 @@ def programs(
     for _ in range(1 + draw(positions(steps))):
         op = pick(draw, ops)
         pool = list(range(len(builder.values))) if reuse else builder.unused()
-        builder.take(op, *draw_operands(draw, op, pool, reuse))
+        fitting = [k for k in shapes_of(op) if reuse or k.count("node") <= len(pool)]
+        builder.take(op, *draw_operands(draw, pick(draw, fitting), pool, reuse))
     left = builder.unused()
     while len(left) > 1:
         if weighted and draw(positions(2)):
@@ -136,20 +138,35 @@ def programs(
     return builder.program()
 
 
-def draw_operands(draw: Any, op: str, pool: Sequence[int], reuse: bool) -> list[int | Const]:
-    """Draw operands for `op` out of the nodes in `pool`; at most one is a constant."""
-    first = pick(draw, pool)
+def shapes_of(op: str) -> list[tuple[str, ...]]:
+    """What the operands of `op` may be: nodes, or one constant, written as an int or a float."""
     if ARITY[op] == 1:
-        return [first]
+        return [("node",)]
     if op == "pow":
-        return [first, Const(pick(draw, EXPONENTS))]
-    rest = pool if reuse else [i for i in pool if i != first]
-    kinds = (["node"] if rest else []) + (["left"] if op == "powv" else ["right", "left"])
-    kind = pick(draw, kinds)
-    if kind == "node":
-        return [first, pick(draw, rest)]
-    constant = Const(draw(constants()))
-    return [first, constant] if kind == "right" else [constant, first]
+        return [("node", "exponent")]
+    right = [] if op == "powv" else [("node", "int"), ("node", "float")]
+    return [("node", "node"), *right, ("int", "node"), ("float", "node")]
+
+
+@cache
+def shapes(ops: tuple[str, ...]) -> list[tuple[str, tuple[str, ...]]]:
+    """Every operation with every shape of operands: one draw makes all equally likely."""
+    return [(op, kinds) for op in ops for kinds in shapes_of(op)]
+
+
+def draw_operands(
+    draw: Any, kinds: Sequence[str], pool: Sequence[int], reuse: bool
+) -> list[int | Const]:
+    """Draw operands of the given kinds, nodes out of `pool`; without `reuse`, each node once."""
+    operands: list[int | Const] = []
+    for kind in kinds:
+        if kind == "node":
+            operands.append(pick(draw, [i for i in pool if reuse or i not in operands]))
+        elif kind == "exponent":
+            operands.append(Const(pick(draw, EXPONENTS)))
+        else:
+            operands.append(Const(draw(numbers()) if kind == "float" else pick(draw, WHOLE)))
+    return operands
 
 
 @st.composite
@@ -160,11 +177,11 @@ def single_operations(
 
     With `twins`, both operands of the operation are the same input.
     """
-    op = pick(draw, ops)
-    count = 1 if twins else ARITY[op]
+    op, kinds = pick(draw, shapes(tuple(ops)))
+    count = 1 if twins else kinds.count("node")
     room = count + 3
     builder = Builder([draw(numbers()) for _ in range(count)], room)
-    operands = [0, 0] if twins else draw_operands(draw, op, range(count), reuse=False)
+    operands = [0, 0] if twins else draw_operands(draw, kinds, range(count), reuse=False)
     if not builder.take(op, *operands):  # these numbers do not suit it; 2 and 3 suit everything
         builder = Builder([2.0, 3.0][:count], room)
         builder.take(
@@ -181,8 +198,8 @@ def fans(draw: Any, ops: Sequence[str] = ARITHMETIC) -> Program:
     builder = Builder([draw(numbers(0.3, 3.0))], room=14)
     branches = []
     for _ in range(2 + draw(positions(2))):
-        op = pick(draw, ops)
-        if not builder.take(op, *draw_operands(draw, op, [0], reuse=True)):
+        op, kinds = pick(draw, shapes(tuple(ops)))
+        if not builder.take(op, *draw_operands(draw, kinds, [0], reuse=True)):
             builder.take("add", 0, Const(draw(constants())))
         scale_last(draw, builder, needed=False)
         branches.append(len(builder.values) - 1)

@@ -51,6 +51,15 @@ def test_tangents_anywhere_in_an_expression(stage, program, slopes):
     expect_tangent(program, stage, slopes)
 
 
+@milestone("1.12", examples=20)
+@given(slope=numbers())
+def test_the_zeroth_power_at_zero(stage, slope):
+    """`x ** 0` has the tangent 0, at x = 0 too."""
+    power = stage.Dual(0.0, slope) ** 0
+    expect_close(power.data, 1.0, "data")
+    expect_close(power.tangent, 0.0, "tangent")
+
+
 @beside
 def derivative_of_power(derivative, x, exponent, factor):
     return derivative(lambda d: factor * d**exponent + d, x), derivative(lambda d: factor, x)

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.checking import beside, expect, expect_close, milestone, numbers
+from grader.checking import beside, expect, expect_close, expect_raises, milestone, numbers
 
 
 def vectors(low, high):
@@ -30,6 +30,16 @@ def test_weighted_sum(stage, xs, bias, scale, data):
         expect_close(value.grad, w * scale, "gradient of an input")
     expect_close(b.grad, scale, "gradient of the bias")
     expect_close(len(total.parents), 2 * len(xs) + 1, "number of parents")
+
+
+@milestone("1.10", examples=20)
+@given(ws=vectors(1, 3), xs=vectors(1, 3))
+def test_weighted_sum_of_unequal_counts(stage, ws, xs):
+    """`weighted_sum` refuses more or fewer inputs than weights with a ValueError."""
+    weights = [stage.Value(w) for w in ws]
+    inputs = [stage.Value(x) for x in [*ws, *xs]]
+    bias = stage.Value(0.0)
+    expect_raises(["ValueError"], lambda: stage.weighted_sum(weights, inputs, bias), "ValueError")
 
 
 @beside
