@@ -21,6 +21,7 @@ DTYPES = {
 }  # fmt: skip
 MAX_FRAME = 64 * 2**20
 MAX_DEPTH = 40
+WRAPPING = 8  # levels that a message puts around the data it carries
 MAX_AXES = 32
 MAX_DIGITS = 4000
 
@@ -87,7 +88,7 @@ def decode(
     def extend(code: int, data: bytes) -> Any:
         nonlocal depth
         depth += 1
-        if depth > MAX_DEPTH + 2:
+        if depth > MAX_DEPTH + WRAPPING:
             raise CodecError("nested too deeply")
         try:
             return expand(code, data)
@@ -129,7 +130,7 @@ def decode(
         raise
     except (ValueError, TypeError, KeyError, RecursionError, msgpack.UnpackException) as error:
         raise CodecError(f"not a frame: {type(error).__name__}") from None
-    if not is_shallow(value):
+    if not is_shallow(value, MAX_DEPTH + WRAPPING):
         raise CodecError("nested too deeply, or of a kind that is not sent")
     return value
 

@@ -2,7 +2,8 @@
 
 A fault is named for a check if its variant shows, on every failing example, the judged
 value that the learner's code showed, and passes wherever that passed. Where two faults
-fit equally well, or something in the milestone stays unexplained, nothing is said.
+fit equally well, or something in this or an earlier milestone stays unexplained, nothing
+is said.
 """
 
 import time
@@ -120,11 +121,14 @@ def diagnose(
                 culprits.append(variant)
     fits = {e: [v for v in culprits if explains(v, e, show)] for e in failing}
     reach = Counter(v for found in fits.values() for v in found)
-    unexplained = {marker_of(e.check).id for e, found in fits.items() if not found}
+    # What comes after something unexplained may be a consequence of it.
+    order = list(dict.fromkeys(marker_of(e.check).id for e in evidences))
+    open_ones = [order.index(marker_of(e.check).id) for e, found in fits.items() if not found]
+    explained = set(order[: min(open_ones, default=len(order))])
     named = {
         e.check.__name__: singled_out(found, reach)
         for e, found in fits.items()
-        if marker_of(e.check).id not in unexplained
+        if marker_of(e.check).id in explained
     }
     return {name: fault for name, fault in named.items() if fault is not None}
 

@@ -193,10 +193,8 @@ class Server:
             "frames": [],
         }
         try:  # an exception of the learner's may raise while it is looked at
-            plain |= {
-                "type": str(kind.__name__)[:100],
-                "family": [k.__name__ for k in kind.__mro__],
-            }
+            plain["type"] = str(kind.__name__)[:100]
+            plain["family"] = [k.__name__ for k in kind.__mro__]
             plain["unwritten"] = issubclass(kind, NotImplementedError)
             return plain | self.message_and_frames(error)
         except BaseException:

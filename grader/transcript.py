@@ -123,11 +123,15 @@ class _Printer:
 
     def program(self, judged: tuple[int, tuple[int, ...]] | None, remark: str) -> Program:
         last, path = judged or (len(self.events) - 1, ())
-        kept = [i for i in range(last + 1) if i == last or self.is_kept(i)]
+        kin = self.kin_of(last)
+        kept = [i for i in sorted(kin) if i == last or self.is_kept(i)]
         used = self.used_events(kept)
         fresh = self.fresh_names()
         lines: list[str] = []
         for i in [i for i in kept if self.events[i].verb == "define"]:
+            if i not in used:
+                kept.remove(i)
+                continue
             source, self.names[i] = self.events[i].arguments
             lines += [source.rstrip(), ""]
             kept.remove(i)
@@ -147,6 +151,34 @@ class _Printer:
                 statement = f"{self.names[i]} = {statement}"
             lines.append(statement + "".join(f"[{k}]" for k in path if i == last))
         return Program("\n".join([*self.imports(), *lines]), remark)
+
+    def kin_of(self, last: int) -> set[int]:
+        """Return the events up to `last` that share objects with it, directly or through others.
+
+        The stage's own names are no kinship: two values are not related by their class.
+        """
+        touched: list[set[int]] = []
+        names = {h for h, (i, _) in self.origins.items() if self.is_stage_name(i)} | {0}
+        born: dict[int, set[int]] = {}
+        for handle, (source, _) in self.origins.items():
+            born.setdefault(source, set()).add(handle)
+        for i in range(last + 1):
+            handles = set(handles_in(self.events[i].arguments)) | born.get(i, set())
+            touched.append(handles - names)
+        kin, known = {last}, set(touched[last])
+        grown = True
+        while grown:
+            fresh = {i for i, handles in enumerate(touched) if i not in kin and handles & known}
+            kin |= fresh
+            known = known.union(*(touched[i] for i in fresh))
+            grown = bool(fresh)
+        return kin | {i for i in range(last + 1) if self.is_stage_name(i)}
+
+    def is_stage_name(self, i: int) -> bool:
+        event = self.events[i]
+        return event.verb == "define" or (
+            event.verb == "get" and handle_of(event.arguments[0]) == 0
+        )
 
     def is_named(self, i: int) -> bool:
         return self.events[i].verb != "get" or self.is_overtaken(i)
@@ -262,8 +294,8 @@ class _Printer:
         if handle is not None:
             return self.handle(handle)
         kind = type(value)
-        if handle is None and element_count(value) > MAX_ELEMENTS:
-            raise Unprintable("too many elements")
+        if handle is None and (count := element_count(value)) > MAX_ELEMENTS:
+            raise Unprintable(f"{count} elements")
         if kind in (list, tuple):
             inner = ", ".join(self.literal(v) for v in value)
             return f"[{inner}]" if kind is list else f"({inner}{',' if len(value) == 1 else ''})"

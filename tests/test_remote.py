@@ -198,8 +198,8 @@ def test_nor_for_a_whole_number_or_an_index(number, use):
 
 @pytest.mark.parametrize(
     "what",
-    [object(), {1, 2}, len, 1j, "\ud800", Program],
-    ids=["object", "set", "function", "complex", "surrogate", "class"],
+    [object(), {1, 2}, len, 1j, Program],
+    ids=["object", "set", "function", "complex", "class"],
 )
 def test_a_check_can_send_plain_data_only(number, what):
     with pytest.raises(HandleMisuse, match="plain data"):
@@ -410,12 +410,6 @@ def broken():
         next(broken)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=RemoteError,
-    reason="list() asks for the length first; that an iterator has none is no TypeError here, "
-    "so list(), tuple() and [*x] fail",
-)
 @pytest.mark.parametrize("make", [list, tuple, sorted, lambda x: [*x]])
 def test_an_iterator_can_be_made_a_list(lab, make):
     stage = lab("def count():\n    yield from [1, 2, 3]")
@@ -632,11 +626,6 @@ def test_results_of_one_message_can_be_used_afterwards(lab):
     assert b.x == 3
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="one reply that cannot be written turns the whole answer of a batch into a handle, "
-    "which is then fetched by further requests",
-)
 def test_a_reply_that_contains_itself_in_one_message_is_the_same_as_one_by_one(lab):
     def build(stage):
         return [stage.Node(1), stage.Node(2).loop(), stage.Node(3).plain()]
@@ -791,29 +780,18 @@ UNTELLABLE = {
 }
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=BaseException,
-    reason="Server.describe itself raises, outside of any try: the worker ends, verdict `crashed`",
-)
 @pytest.mark.parametrize("code", UNTELLABLE.values(), ids=UNTELLABLE)
 def test_an_exception_that_cannot_be_described_is_still_an_exception(lab, code):
     stage = lab(code)
     assert failure_of(stage.f).type in ("Hostile", "SyntaxError")
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the failure cannot be encoded and is sent as a handle: a success"
-)
 @pytest.mark.parametrize("text", [r"\ud800", r"caf\udce9.txt"])
 def test_an_exception_whose_text_is_not_unicode_is_still_an_exception(lab, text):
     stage = lab(f"def f():\n    raise ValueError('{text}')")
     assert failure_of(stage.f).type == "ValueError"
 
 
-@pytest.mark.xfail(
-    strict=True, raises=BaseException, reason="encode asks obj.__class__, which may raise anything"
-)
 def test_an_object_that_lies_about_its_class_travels_as_a_handle(lab):
     stage = lab(
         """
@@ -865,9 +843,6 @@ def test_a_reply_that_is_much_too_deep_travels_as_an_object(lab, kind):
 
 
 @pytest.mark.parametrize("depth", [41, 100])
-@pytest.mark.xfail(
-    strict=True, reason="encode writes tuples deeper than decode reads: an unreadable reply"
-)
 def test_a_tuple_that_is_a_little_too_deep_travels_as_an_object(lab, depth):
     stage = lab(NESTED)
     assert isinstance(stage.nested(depth, stage.kinds[1]), Remote)
@@ -895,16 +870,11 @@ def test_a_deep_reply_is_no_fault_of_the_grader(lab, depth):
     assert outcome.status == "passed", outcome.message
 
 
-def test_a_text_that_is_not_unicode_travels_as_an_object(lab):
+def test_a_text_that_is_not_unicode_comes_back_as_it_is(lab):
     stage = lab(r"def f():" "\n" r"    return '\ud800'")
-    assert isinstance(stage.f(), Remote)
+    assert stage.f() == "\ud800"
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=BaseException,
-    reason="encode does not look at MAX_FRAME: a large reply ends the worker, verdict `crashed`",
-)
 def test_an_array_that_is_too_large_travels_as_an_object(lab):
     stage = lab("import numpy as np\ndef f(count):\n    return np.zeros(count, np.int8)")
     assert isinstance(stage.f(MAX_FRAME + 1), Remote)

@@ -137,7 +137,7 @@ def test_a_syntax_error_is_told_with_its_line(graded, solved):
         (b"import os\nos._exit(0)\n", "ended the Python process"),
         (b"import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n", "SIGSEGV"),
         (b"\x00\xff\xfe binary \x80", "SyntaxError"),
-        (b"# caf\xe9\n", "SyntaxError"),
+        (b"name = 'caf\xe9'\n", "SyntaxError"),
     ],
     ids=["empty", "import error", "sys.exit", "os._exit", "crash", "binary", "latin-1"],
 )

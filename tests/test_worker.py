@@ -125,11 +125,6 @@ def test_a_request_within_its_deadline_is_left_alone(worker):
     assert answer(worker, "import os\nos.getpid()") == pid
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=WorkerTimeout,
-    reason="Session.exchange takes the deadline before the worker starts: the learner pays for it",
-)
 def test_starting_python_is_not_the_learners_time(worker, monkeypatch):
     session = Session(worker)
     session.patience = 1.0
@@ -266,12 +261,6 @@ def test_a_worker_does_not_outlive_a_grader_that_was_killed(source):
     assert is_gone(pid)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    condition=sys.platform == "linux",
-    raises=WorkerLost,
-    reason="PR_SET_PDEATHSIG watches the thread that started the worker, not the process",
-)
 def test_a_worker_outlives_the_thread_that_started_it(worker):
     thread = threading.Thread(target=answer, args=[worker, "1"])
     thread.start()

@@ -1,0 +1,36 @@
+"""What people see: the whole report of a few submissions, word for word.
+
+A new case is a new folder under golden/, with the submission's files. Run with
+GRADWRIGHT_GOLDEN=write to write the expected reports, and read them before you commit.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from grader.judge import Options, grade
+from grader.report import plain, stage_report
+from grader.submission import find_submission
+
+FOLDER = Path(__file__).parent / "golden"
+CASES = sorted(p.name for p in FOLDER.iterdir() if p.is_dir())
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_report_reads_as_expected(stage1, case, monkeypatch):
+    monkeypatch.chdir(FOLDER)
+    submission = find_submission(stage1, "submission", FOLDER / case)
+    text = plain(stage_report(grade(submission, Options(seed=8123)).result)) + "\n"
+    expected = FOLDER / f"{case}.txt"
+    if os.environ.get("GRADWRIGHT_GOLDEN") == "write":
+        expected.write_text(text, encoding="utf-8")
+    assert text == expected.read_text(encoding="utf-8")
+
+
+def test_the_readme_shows_a_real_report():
+    """The picture in the README is the head of a golden report."""
+    readme = (FOLDER.parents[1] / "README.md").read_text(encoding="utf-8")
+    shown = readme.split("```text\n")[1].split("```")[0]
+    golden = (FOLDER / "overwrites.txt").read_text(encoding="utf-8")
+    assert golden.startswith(shown.rstrip("\n"))
