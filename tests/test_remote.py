@@ -853,14 +853,7 @@ def test_a_tuple_that_is_a_little_too_deep_travels_as_an_object(lab, depth):
     [
         100,
         500,
-        pytest.param(
-            1000,
-            marks=pytest.mark.xfail(
-                strict=True,
-                reason="Session.note visits a reply by recursion: RecursionError in the judge, "
-                "status `error`, as if the grader had failed",
-            ),
-        ),
+        1000,
         2000,
     ],
 )

@@ -339,14 +339,6 @@ def test_bytes_that_are_no_text_are_shown_as_such(worker):
 def test_code_that_takes_stdout_away_harms_only_its_own_output(request, worker, source):
     pid = answer(worker, "import os\nos.getpid()")
     answer(worker, source)
-    if request.node.callspec.id in ("None", "closed"):
-        request.applymarker(
-            pytest.mark.xfail(
-                strict=True,
-                raises=WorkerLost,
-                reason="main() flushes whatever sys.stdout is by now",
-            )
-        )
     assert answer(worker, "import os\nos.getpid()") == pid
 
 

@@ -1,7 +1,6 @@
 # Generated from solutions/stage1_autodiff/dual.py. The bodies are yours to write.
 """Forward mode: derivatives that travel with the numbers, no graph and no backward pass."""
 
-import math
 
 
 class Dual:

@@ -1,10 +1,7 @@
 # Generated from solutions/stage1_autodiff/network.py. The bodies are yours to write.
 """A small network of `Value`s, and the descent that trains it."""
 
-from itertools import pairwise
-from operator import mul
 
-from .autodiff import Value, number
 
 
 def weighted_sum(weights, inputs, bias):
