@@ -84,7 +84,7 @@ def decode(
     Raises CodecError for anything that `encode` would not have written.
     """
     depth = 0
-    looked_up: set[int] = set()  # live objects, whose insides are nobody's business here
+    looked_up: dict[int, Any] = {}  # live objects, whose insides are nobody's business; kept alive
 
     def extend(code: int, data: bytes) -> Any:
         nonlocal depth
@@ -101,7 +101,7 @@ def decode(
             return tuple(expect(unpack(data), list))
         if code == HANDLE and object_of is not None:
             found = object_of(expect(unpack(data), int))
-            looked_up.add(id(found))
+            looked_up[id(found)] = found
             return found
         if code == ARRAY:
             dtype, shape, raw = expect(unpack(data), list, 3)
@@ -145,7 +145,7 @@ def is_shallow(value: Any, room: int = MAX_DEPTH, skip: Container[int] = ()) -> 
     """
     kind = type(value)
     if kind in (list, tuple, dict) and id(value) not in skip:
-        items = value.values() if kind is dict else value
+        items = [*value, *value.values()] if kind is dict else value
         return room > 0 and all(is_shallow(item, room - 1, skip) for item in items)
     return kind is not msgpack.Timestamp
 

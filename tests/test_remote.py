@@ -848,15 +848,7 @@ def test_a_tuple_that_is_a_little_too_deep_travels_as_an_object(lab, depth):
     assert isinstance(stage.nested(depth, stage.kinds[1]), Remote)
 
 
-@pytest.mark.parametrize(
-    "depth",
-    [
-        100,
-        500,
-        1000,
-        2000,
-    ],
-)
+@pytest.mark.parametrize("depth", [100, 500, 1000, 2000])
 def test_a_deep_reply_is_no_fault_of_the_grader(lab, depth):
     stage = lab(NESTED)
     outcome = run_example(lambda stage: stage.nested(depth, stage.kinds[0]), {}, stage._session)

@@ -336,7 +336,7 @@ def test_bytes_that_are_no_text_are_shown_as_such(worker):
     ],
     ids=["None", "closed", "replaced", "closed below"],
 )
-def test_code_that_takes_stdout_away_harms_only_its_own_output(request, worker, source):
+def test_code_that_takes_stdout_away_harms_only_its_own_output(worker, source):
     pid = answer(worker, "import os\nos.getpid()")
     answer(worker, source)
     assert answer(worker, "import os\nos.getpid()") == pid
