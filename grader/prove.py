@@ -40,6 +40,7 @@ from grader.worker import Worker
 
 CHUNK = 500  # hypothesis slows down on long runs: many examples are drawn in several
 FEW = 10
+SLOW_SHARE = 20
 PROCESSES = os.cpu_count() or 1
 
 
@@ -146,11 +147,10 @@ def engines_of(stage: Stage) -> list[Submission]:
 
 def prove_right_engines(stage: Stage, figures: Figures, examples: int) -> None:
     """No right engine fails an example of any check."""
-    checks = [
-        (c.__name__, marker_of(c).trains) for m in stage.milestones for c in stage.checks[m.id]
-    ]
     jobs = [
-        (stage.name, name, examples if not trains else min(examples, 50)) for name, trains in checks
+        (stage.name, check.__name__, share_of(check, examples))
+        for m in stage.milestones
+        for check in stage.checks[m.id]
     ]
     total, alarms = 0, []
     with ProcessPoolExecutor(PROCESSES) as pool:
@@ -162,6 +162,14 @@ def prove_right_engines(stage: Stage, figures: Figures, examples: int) -> None:
         "right engines", f"{engines}, {total:,} examples in all, {len(alarms)} false alarms"
     )
     figures.complaints += [f"a right engine fails: {alarm}" for alarm in alarms[:5]]
+
+
+def share_of(check: Check, examples: int) -> int:
+    """How many examples a check gets: those that take long, by their own word, a twentieth."""
+    marker = marker_of(check)
+    if not marker.seconds:
+        return examples
+    return min(max(examples // SLOW_SHARE, 5), 50 if marker.trains else examples)
 
 
 def false_alarms(job: tuple[str, str, int]) -> tuple[int, list[str]]:
