@@ -90,7 +90,7 @@ class Program:
         *before, last = self.body.split("\n")
         if not self.remark:
             return self.body
-        return "\n".join([*before, f"{last:<27} # {self.remark}"])
+        return "\n".join([*before, f"{last:<26}  # {self.remark}"])
 
 
 class Unprintable(Exception):

@@ -25,7 +25,7 @@ def test_a_sample_of_faults_is_caught_and_named(stage1):
 def test_there_are_enough_faults_and_each_speaks(stage1):
     faults = faults_of(stage1)
     assert len(faults) >= 60
-    assert all(fault.says.endswith((".", "?", "!")) for fault in faults)
+    assert all(len(fault.says) > 20 for fault in faults)
     assert all(fault.caught_by for fault in faults)
     assert {id for fault in faults for id in fault.caught_by} == {m.id for m in stage1.milestones}
 

@@ -558,7 +558,7 @@ def test_the_source_of_an_inner_function_stands_at_the_margin():
 
 def test_the_remark_stands_behind_the_last_line():
     assert Program("a = 1\na.grad", "got 1").text == "a = 1\na.grad                      # got 1"
-    assert Program("a" * 40, "got 1").text == "a" * 40 + " # got 1"
+    assert Program("a" * 40, "got 1").text == "a" * 40 + "  # got 1"
     assert Program("a = 1\na.grad", "").text == "a = 1\na.grad"
 
 
