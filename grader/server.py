@@ -49,9 +49,13 @@ class Namespace:
         if name not in self._files:
             raise AttributeError(f"the stage has no {name!r}")
         file = self._files[name]
-        module = importlib.import_module(
-            f"{finder.PACKAGE}.{self._stage}.{file.removesuffix('.py')}"
-        )
+        full_name = f"{finder.PACKAGE}.{self._stage}.{file.removesuffix('.py')}"
+        try:
+            module = importlib.import_module(full_name)
+        except ModuleNotFoundError as error:
+            if error.name != full_name:
+                raise
+            raise ModuleNotFoundError(f"{file} is missing", name=full_name) from None
         if not hasattr(module, name):
             raise AttributeError(f"{file} defines no {name!r}")
         return getattr(module, name)
