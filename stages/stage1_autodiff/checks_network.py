@@ -95,7 +95,7 @@ def backward(layers, activations, upstream):
 @given(xs=vectors(1, 3), seed=st.integers(0, 99), linear=st.booleans())
 def test_a_new_neuron(stage, xs, seed, linear):
     """A new Neuron has one weight per input, drawn from -1 to 1, and the bias 0; `linear` leaves out the tanh."""
-    neuron = seeded(seed, stage.Neuron, len(xs), linear=linear)
+    neuron = seeded(seed, stage.Neuron, len(xs), **({"linear": True} if linear else {}))
     weights = [w.data for w in neuron.weights]
     expect_close(len(weights), len(xs), "number of weights")
     expect(all(-1 <= w <= 1 for w in weights), "outside -1 to 1", weights, label="weights")
