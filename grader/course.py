@@ -84,6 +84,9 @@ class Stage:
         found: dict[str, list[Check]] = {m.id: [] for m in self.milestones}
         for path in sorted(self.source("stages").glob("checks*.py")):
             module = load_private(path, f"gradwright_{path.stem}_{self.folder}")
+            names = [n.name for n in parse(path).body if isinstance(n, ast.FunctionDef)]
+            if twice := sorted({name for name in names if names.count(name) > 1}):
+                raise CourseError(f"{path}: {', '.join(twice)}: defined twice")
             for check in vars(module).values():
                 marker = getattr(check, "marker", None)
                 if marker is None:

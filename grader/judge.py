@@ -15,7 +15,7 @@ from grader.remote import Session
 from grader.results import MilestoneResult, StageResult
 from grader.runner import Evidence, Example, gather, shrink
 from grader.stubs import unwritten_exercises
-from grader.submission import Submission, Workspace, workspace
+from grader.submission import Submission, Workspace, shown, workspace
 from grader.worker import LocalWorker, Worker
 
 SLOW = 2  # after so many checks that did not finish, the others get a quarter of the time
@@ -108,8 +108,17 @@ def grade(
         mechanisms=tuple(worker.mechanisms),
         seconds=time.monotonic() - start,
         milestones=results,
+        notes=tuple(where_programs_run(submission)),
     )
     return Grading(result, evidence)
+
+
+def where_programs_run(submission: Submission) -> list[str]:
+    """Say from which folder the printed programs import, if it is not the one people are in."""
+    home = shown(submission.home)
+    if submission.target != "submission" or home == ".":
+        return []
+    return [f"The printed programs run in the folder {home}"]
 
 
 def gather_all(

@@ -3,12 +3,20 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from grader.course import find_stage
 from grader.remote import Remote, Session
 from grader.submission import find_submission, workspace
 from grader.worker import Worker
+
+hypothesis.settings.register_profile("grader", deadline=None, database=None)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Chains of 20,000 nodes take their time; the grader has deadlines of its own."""
+    hypothesis.settings.load_profile("grader")
 
 
 @pytest.fixture(scope="module")

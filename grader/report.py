@@ -128,7 +128,7 @@ def is_plain(check: CheckResult) -> bool:
 
 def program_line(line: str) -> Line:
     code, mark, remark = safe(line).partition("  # ")
-    return [(f"    {code}", "cyan"), (mark + remark, "bold")] if mark else [(f"    {code}", "cyan")]
+    return [(code, "cyan"), (mark + remark, "bold")] if mark else [(code, "cyan")]
 
 
 def paragraph(text: str, style: str) -> list[Line]:
@@ -149,15 +149,17 @@ def closing_lines(
             ]
         ]
     if result.done:
-        return [[("All milestones passed.", "bold green")]]
+        graded = " and ".join(m.id for m in result.milestones)
+        what = f"{graded} is passed." if len(result.milestones) == 1 else "All milestones passed."
+        return [[(what, "bold green"), ("  next:  python -m grader", "")]]
     unfinished = [m for m in result.milestones if m.status != "passed"]
     first = failures[0][0] if failures else unfinished[0]
     again = f"python -m grader {stage} --only {first.id} --seed {result.seed}"
     if failures:
-        return [
-            [("hint:        ", "bold"), (f"python -m grader hint {result.stage}", "")],
-            [("same again:  ", "bold"), (again, "")],
-        ]
+        hint = f"python -m grader hint {result.stage}"
+        lines: list[Line] = [[("hint:        ", "bold"), (hint, "")]]
+        lines = lines if result.target == "stages" else []  # hints go with one's own progress
+        return [*lines, [("same again:  ", "bold"), (again, "")]]
     todo = next((m for m in unfinished if m.status == "todo"), None)
     what = f"write {short_reason(todo).split(' and ')[0]}" if todo else safe(short_reason(first))
     command = f"python -m grader {stage} --only {(todo or first).id}"

@@ -27,14 +27,14 @@ class StageState:
 
     Attributes:
         milestones: the last known status of each milestone, by id.
-        score: the last known score.
+        points: the last known score of each, by id.
         digest: of the files that were graded.
         hints: how many hints of each milestone have been shown.
         examples: failing examples by check, encoded, and the seed each came from.
     """
 
     milestones: dict[str, str] = field(default_factory=dict)
-    score: float = 0.0
+    points: dict[str, float] = field(default_factory=dict)
     digest: str = ""
     hints: dict[str, int] = field(default_factory=dict)
     examples: dict[str, list[Any]] = field(default_factory=dict)
@@ -42,8 +42,7 @@ class StageState:
     def remember(self, result: StageResult, digest: str) -> None:
         """Take over a result; one that covers a single milestone changes that one alone."""
         self.milestones |= {m.id: m.status for m in result.milestones}
-        if len(result.milestones) > 1:
-            self.score = result.score
+        self.points |= {m.id: m.score for m in result.milestones}
         self.digest = digest
 
     def keep_examples(self, evidence: dict[str, Evidence], seed: int) -> None:

@@ -370,7 +370,11 @@ def handles_in(value: Any) -> Iterator[int]:
 
 
 def source_beside(function: Any) -> str:
-    """Return a function's source without indentation or decorators."""
+    """Return a function's source without indentation or decorators.
+
+    Nor blank lines: at Python's prompt, one ends the function.
+    """
     source = textwrap.dedent(inspect.getsource(function))
     start = re.search(r"^(def|class) ", source, re.MULTILINE)
-    return source[start.start() if start else 0 :] + "\n"
+    lines = source[start.start() if start else 0 :].splitlines()
+    return "\n".join(line for line in lines if line.strip()) + "\n"

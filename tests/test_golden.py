@@ -1,26 +1,35 @@
 """What people see: the whole report of a few submissions, word for word.
 
-A new case is a new folder under golden/, with the submission's files. Run with
-GRADWRIGHT_GOLDEN=write to write the expected reports, and read them before you commit.
+A new case is a new file under golden/: what to replace in the solution, and which files
+are still stubs. Run with GRADWRIGHT_GOLDEN=write to write the expected reports, and read
+them before you commit.
 """
 
 import os
+import tomllib
 from pathlib import Path
 
 import pytest
+from conftest import replace
 
 from grader.judge import Options, grade
 from grader.report import plain, stage_report
+from grader.stubs import stub_of
 from grader.submission import find_submission
 
 FOLDER = Path(__file__).parent / "golden"
-CASES = sorted(p.name for p in FOLDER.iterdir() if p.is_dir())
+CASES = sorted(p.stem for p in FOLDER.glob("*.toml"))
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_report_reads_as_expected(stage1, case, monkeypatch):
-    monkeypatch.chdir(FOLDER)
-    submission = find_submission(stage1, "submission", FOLDER / case)
+def test_the_report_reads_as_expected(stage1, solved, case, monkeypatch):
+    change = tomllib.loads((FOLDER / f"{case}.toml").read_text(encoding="utf-8"))
+    for file in change.get("stubs", []):
+        (solved / file).write_text(stub_of(stage1, file), encoding="utf-8")
+    for entry in change["replace"]:
+        replace(solved / entry["file"], entry["old"], entry["new"])
+    monkeypatch.chdir(solved.parent)
+    submission = find_submission(stage1, "submission", solved)
     text = plain(stage_report(grade(submission, Options(seed=8123)).result)) + "\n"
     expected = FOLDER / f"{case}.txt"
     if os.environ.get("GRADWRIGHT_GOLDEN") == "write":
