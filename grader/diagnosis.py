@@ -82,6 +82,11 @@ class Suspects:
             self.ran[place] = frozenset(decode(reply)[1])
         return self.ran[place]
 
+    def on_reference(self, check: Any, example: Example) -> Outcome:
+        """Return what the reference shows on an example."""
+        self.reference.patience = cost_of(check)
+        return run_example(check, example, self.reference)
+
     def run(self, variant: Variant, check: Any, example: Example) -> Outcome:
         if variant != self.loaded:
             stack = self.space.fault(variant.fault, variant.form)

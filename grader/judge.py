@@ -9,11 +9,11 @@ from typing import Any
 from grader.course import Check, Milestone, Stage
 from grader.diagnosis import Suspects, diagnose, variants_of
 from grader.errors import UsageError
-from grader.explain import Explainer
+from grader.explain import Explainer, message_of
 from grader.faults import faults_of
 from grader.remote import Session
 from grader.results import MilestoneResult, StageResult
-from grader.runner import Evidence, Example, gather, shrink
+from grader.runner import Evidence, Example, Outcome, gather, shrink
 from grader.stubs import unwritten_exercises
 from grader.submission import Submission, Workspace, shown, workspace
 from grader.worker import LocalWorker, Worker
@@ -149,9 +149,20 @@ def gather_all(
 
 
 def name_causes(stage: Stage, space: Workspace, evidence: list[Evidence]) -> dict[str, Any]:
-    """Return the diagnosed misconceptions by check."""
+    """Return the diagnosed misconceptions by check.
+
+    An example that the reference fails as well is a fault of the check, and becomes an error.
+    """
     suspects = Suspects(stage, space)
     try:
+        for e in evidence:
+            if not e.failing:
+                continue
+            outcome = suspects.on_reference(e.check, e.failing[0][0])
+            if not outcome.passed:
+                message = outcome.message or message_of(outcome)
+                message = f"The check fails on the solution too: {message}"
+                e.stopped = {}, Outcome("error", message=message)
         return diagnose(evidence, variants_of(faults_of(stage)), suspects.outcome)
     finally:
         suspects.close()

@@ -23,6 +23,7 @@ from grader.worker import WorkerLost
 EXAMPLES = 60
 ENOUGH_FAILURES = 6
 ENOUGH_PASSES = 15
+ENOUGH_UNWRITTEN = 12  # examples that met an unwritten exercise: what is written had its chance
 SHRINK_RUNS = 250
 CHECK_SECONDS = 60.0
 # What a check stumbles over where a reply is not of the kind that it goes on with: None has no
@@ -68,15 +69,20 @@ class Stop(BaseException):
 
 @dataclass(eq=False)
 class Evidence:
-    """Examples of one check, with what they showed: the failing and the passing ones."""
+    """Examples of one check, with what they showed.
+
+    Attributes:
+        failing, passing, unwritten: the last met an exercise that nobody has written.
+        stopped: a timeout, a crash, an error of the grader; nothing more was run.
+        shrunk: the smallest failing example that was found.
+    """
 
     check: Check
     seed: int = 0
     failing: list[tuple[Example, Outcome]] = field(default_factory=list)
     passing: list[tuple[Example, Outcome]] = field(default_factory=list)
-    stopped: tuple[Example, Outcome] | None = (
-        None  # todo, timeout, crashed, error: nothing more was run
-    )
+    unwritten: list[tuple[Example, Outcome]] = field(default_factory=list)
+    stopped: tuple[Example, Outcome] | None = None
     shrunk: tuple[Example, Outcome] | None = None
 
     def take(self, example: Example, outcome: Outcome, known: Container[str]) -> None:
@@ -90,6 +96,10 @@ class Evidence:
             self.passing.append((example, outcome))
         elif outcome.status == "failed":
             self.failing.append((example, outcome))
+        elif outcome.status == "todo":
+            self.unwritten.append((example, outcome))
+            if len(self.unwritten) >= ENOUGH_UNWRITTEN:
+                raise Stop
         elif outcome.status != "discarded":
             self.stopped = example, outcome
             raise Stop
@@ -105,6 +115,8 @@ class Evidence:
             return self.stopped[1].status
         if self.failing:
             return "failed"
+        if self.unwritten:
+            return "todo"
         return "passed" if self.passing else "error"
 
     @property
@@ -112,7 +124,8 @@ class Evidence:
         """The example to show: the stopping one, the shrunk one, or the first failing one."""
         if self.stopped is not None:
             return self.stopped
-        return self.shrunk or (self.failing[0] if self.failing else None)
+        first = [*self.failing, *self.unwritten][:1]
+        return self.shrunk or (first[0] if first else None)
 
 
 def marker_of(check: Check) -> Marker:

@@ -219,3 +219,30 @@ def test_code_that_keeps_state_between_calls_is_told_so(graded, solved):
     messages = [c.message for c in failures(result)]
     assert messages
     assert all("keeps state between calls" in m for m in messages)
+
+
+def test_a_mistake_shows_beside_what_is_not_written_yet(graded, stage1, tmp_path):
+    """The first functions of a new learner, one without its return, the rest a stub."""
+    write_stubs(stage1, tmp_path)
+    work = tmp_path / "autodiff.py"
+    replace(
+        work,
+        '        raise NotImplementedError("1.1 Value.__init__")',
+        "        self.data, self.grad, self.parents, self.gradient = data, 0.0, parents, gradient",
+    )
+    replace(work, '        raise NotImplementedError("1.1 Value.__add__")', "        self.data + 1")
+    result = graded(tmp_path, only="1.1")
+    by_name = {c.name: c for c in result.milestones[0].checks}
+    assert by_name["test_a_value_holds_its_number"].status == "passed"
+    assert by_name["test_sums_and_differences"].status == "failed"
+    assert by_name["test_sums_and_differences"].actual == "None"
+    assert by_name["test_products_and_quotients"].status == "todo"
+
+
+def test_a_check_that_fails_on_the_solution_too_is_the_graders_fault(command, course):
+    checks = course / "stages" / "stage1_autodiff" / "checks_dual.py"
+    replace(checks, "expect_close(power.tangent, 0.0", "expect_close(power.tangnt, 0.0")
+    run = command("stage1", "--solutions", "--only", "1.12", cwd=course)
+    assert run.returncode == 3
+    assert "The check fails on the solution too" in run.stdout
+    assert "common cause" not in run.stdout

@@ -379,6 +379,16 @@ def test_a_second_pass_adds_the_same_again(stage, program):
         expect_close(value.grad, 2 * want, "gradient")
 
 
+@milestone("1.7", examples=20)
+@given(x=numbers(), times=st.integers(1, 3))
+def test_a_leaf_is_its_own_loss(stage, x, times):
+    """Backward on a leaf adds 1 to its own gradient, every time."""
+    a = stage.Value(x)
+    for _ in range(times):
+        a.backward()
+    expect_close(a.grad, float(times), "gradient")
+
+
 @milestone("1.7", examples=40)
 @given(program=programs(reuse=True, steps=5))
 def test_a_cleared_gradient_starts_afresh(stage, program):
@@ -557,6 +567,57 @@ def test_an_input_may_be_unused(stage, xs, used):
     """An input that does not reach the result has the gradient 0, and that is right."""
     verdict = verdict_on_unused(stage.gradient_check, stage.Value, xs, used)
     expect_is(verdict, True, "is not True", "gradient_check of a right gradient")
+
+
+@beside
+def verdict_on_product(gradient_check, xs, factors, step):
+    def f(*values):
+        product = values[0] * 1.0
+        for value in values[1:]:
+            product = product * value
+        total = product
+        for value, factor in zip(values, factors):
+            total = total + value * factor
+        return total
+
+    return gradient_check(f, xs, step=step)
+
+
+@milestone("1.9", examples=40)
+@given(
+    xs=st.lists(numbers(), min_size=1, max_size=3),
+    factors=st.tuples(numbers(), numbers(), numbers()),
+    step=st.sampled_from([0.5, 0.25, 0.125]),
+)
+def test_one_input_moves_at_a_time(stage, xs, factors, step):
+    """A product of different inputs is straight in each: with one moved at a time, any step measures its slope."""
+    verdict = verdict_on_product(stage.gradient_check, xs, factors, step)
+    expect_is(verdict, True, "is not True", "gradient_check of a right gradient")
+
+
+@beside
+def verdict_on_line(gradient_check, Value, x, slope, hidden, tolerance):
+    def f(value):
+        return value * slope + Value(value.data * hidden)
+
+    return gradient_check(f, [x], step=0.25, tolerance=tolerance)
+
+
+@milestone("1.9")
+@given(
+    x=numbers(),
+    slope=st.sampled_from([0.25, 0.5, 2.0, -0.25, -3.0, 8.0]),
+    share=st.sampled_from([0.5, 0.8, 1.25, 2.0]),
+    tolerance=st.sampled_from([0.1, 0.01, 0.001]),
+    sign=st.sampled_from([1, -1]),
+)
+def test_the_tolerance_is_kept(stage, x, slope, share, tolerance, sign):
+    """A gradient may be off by `tolerance` times max(1, |slope|), and no more."""
+    room = tolerance * max(1.0, abs(slope))
+    hidden = sign * share * room  # what the graph does not know of; the measured slope has it
+    allowed = tolerance * max(1.0, abs(slope + hidden))
+    verdict = verdict_on_line(stage.gradient_check, stage.Value, x, slope, hidden, tolerance)
+    expect_is(verdict, abs(hidden) <= allowed, "is wrong", "gradient_check within the tolerance")
 
 
 # 1.11 Gradients of gradients

@@ -105,6 +105,14 @@ def test_a_new_neuron(stage, xs, seed, linear):
     expect_close(neuron(xs).data, total if linear else math.tanh(total), "answer")
 
 
+@milestone("1.10", examples=10)
+@given(seed=st.integers(0, 99))
+def test_weights_are_drawn_from_both_signs(stage, seed):
+    """Of sixty new weights, some are below -0.5 and some above 0.5."""
+    weights = [w.data for w in seeded(seed, stage.Neuron, 60).weights]
+    expect(min(weights) < -0.5 and max(weights) > 0.5, "keep to one side", weights, label="weights")
+
+
 @milestone("1.10", examples=40)
 @given(network=networks(), data=st.lists(numbers(), min_size=3, max_size=3))
 def test_the_network_computes(stage, network, data):
