@@ -1,6 +1,9 @@
 """What the documents say is so: commands exist, numbers agree, links lead somewhere."""
 
 import re
+import shlex
+import subprocess
+import sys
 
 import pytest
 
@@ -42,3 +45,15 @@ def test_options_in_the_documents_exist():
     options = {o for command in cli.commands.values() for p in command.params for o in p.opts}
     shown = set(re.findall(r"python -m grader [^\n`|]*?(--[a-z]+)", text_of("README.md")))
     assert shown <= options
+
+
+def test_the_authors_pytest_command_runs_every_check():
+    command = "-m pytest -q -p grader.pytest_plugin stages/stage1_autodiff/checks_dual.py stages/stage1_autodiff/checks.py -k 'chain or zeroth'"
+    run = subprocess.run([sys.executable, *shlex.split(command)], cwd=ROOT, capture_output=True, encoding="utf-8", check=False)
+    assert run.returncode == 0, run.stdout
+    assert " passed" in run.stdout
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_no_placeholder_is_left_in_the_documents(name):
+    assert re.findall(r"^[A-Z]+_[A-Z_]+$", text_of(name), re.MULTILINE) == []

@@ -7,9 +7,12 @@ import pytest
 
 from grader.course import find_stage
 from grader.faults import faults_of
+from grader.figures import Figures
 from grader.judge import Options, grade
 from grader.mutants import control_of
-from grader.prove import Figures, engines_of, run_faults, summarise_faults, survives
+from grader.prove_engines import engines_of
+from grader.prove_faults import run_faults, summarise_faults
+from grader.prove_mutants import survives
 from grader.submission import find_submission, workspace
 
 SAMPLE = 12  # every twelfth fault; `dev prove` runs them all
