@@ -147,6 +147,15 @@ def test_slope_of_the_zeroth_power(stage, base, weight):
     expect_close(a.grad, 0.0, "gradient")
 
 
+@milestone("1.2", examples=20)
+@given(base=st.sampled_from([0.0, 2.0, -3.0]), weight=numbers())
+def test_slope_of_the_first_power(stage, base, weight):
+    """`x ** 1` is x with the slope 1, at x = 0 too."""
+    a = stage.Value(base)
+    (a**1 * weight).backward()
+    expect_close(a.grad, weight, "gradient")
+
+
 @milestone("1.2", examples=30)
 @given(base=st.sampled_from([0.0, -2.0, -3.0]), exponent=st.sampled_from([2.0, 3.0]), weight=numbers())
 def test_exponents_where_there_is_no_logarithm(stage, base, exponent, weight):
@@ -655,6 +664,14 @@ def test_second_derivatives(stage, program, which):
     first = stage.gradients(output, inputs)[row]
     for gradient, want in zip(stage.gradients(first, inputs), second_derivatives(program, row)):
         expect_close(gradient.data, want, "second derivative", rtol=1e-4, atol=1e-3)
+
+
+@milestone("1.11", examples=20)
+@given(base=st.sampled_from([0.0, 2.0, -3.0]), weight=numbers())
+def test_gradients_of_the_zeroth_power(stage, base, weight):
+    """The gradient of `x ** 0` is 0 here as well, at x = 0 too."""
+    a = stage.Value(base)
+    expect_close(stage.gradients(a**0 * weight, [a])[0].data, 0.0, "gradient")
 
 
 @milestone("1.11", examples=20)
