@@ -529,7 +529,8 @@ def total(Box, items, *, start=0):
     return Sum(sum(items, start))
 
 
-def test_code_beside_is_printed_as_it_was_written(stage):
+def test_code_beside_is_printed_as_it_was_written_but_for_blank_lines(stage):
+    """At Python's prompt, a blank line ends a function."""
     total(stage.Box, [1, 2], start=-1).get()
     assert printed(stage).body == text_of("""
         from box import Box
@@ -538,7 +539,6 @@ def test_code_beside_is_printed_as_it_was_written(stage):
             # the comment stays
             class Sum(Box):
                 pass
-
             return Sum(sum(items, start))
 
         a = total(Box, [1, 2], start=-1)
