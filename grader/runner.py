@@ -4,6 +4,7 @@ Hypothesis draws plain data; running an example is a function of that data alone
 an example can be kept and run again on any other code.
 """
 
+import os
 import time
 import traceback
 from collections.abc import Callable, Container
@@ -15,10 +16,13 @@ from hypothesis import HealthCheck, Phase
 from hypothesis.errors import HypothesisException, UnsatisfiedAssumption
 
 from grader.checking import Failed, Judgement, Marker, Words, recorded
-from grader.course import Check, exercise_of
+from grader.course import ROOT, Check, exercise_of
 from grader.remote import REQUEST_SECONDS, HandleMisuse, RemoteError, Session
 from grader.transcript import RemoteFailure, Transcript
 from grader.worker import WorkerLost
+
+# Hypothesis keeps small caches, by default in whatever folder people happen to be in.
+os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(ROOT / ".gradwright" / "hypothesis"))
 
 EXAMPLES = 60
 ENOUGH_FAILURES = 6
