@@ -17,7 +17,7 @@ from grader.judge import Options, grade
 from grader.report import Line, overview, stage_report
 from grader.results import StageResult, to_plain
 from grader.state import StageState, read_state, write_state
-from grader.submission import find_submission
+from grader.submission import find_submission, shown
 
 DONE, NOT_YET, WRONG_USAGE, BROKEN = 0, 1, 2, 3
 HELP = "Try: python -m grader --help"
@@ -199,6 +199,11 @@ def hint(name: str | None) -> int:
         lines: list[Line] = [[(head, "bold")], [(milestone.hints[number], "")], []]
         if number + 1 < len(milestone.hints):
             lines.append([(f"more:  python -m grader hint {stage.name}", "dim")])
+        else:
+            lines.append([("That was the last hint; the same command repeats it.", "")])
+            lesson = stage.source("stages") / f"{stage.name}.ipynb"
+            if lesson.exists():
+                lines.append([(f"read:  section {milestone.id} of {shown(lesson)}", "dim")])
         lines.append([(f"then:  python -m grader {stage.name} --only {milestone.id}", "dim")])
         lines += [[(note, "yellow")]] if note else []
         terminal.show(lines)

@@ -105,6 +105,16 @@ def test_hints_come_one_at_a_time_and_are_remembered(command, course):
     assert len(set(texts[:3])) == 3
 
 
+def test_the_last_hint_says_so_and_names_the_lesson(command, course):
+    first, _, last, again = [command("hint", cwd=course).stdout for _ in range(4)]
+    assert "more:  python -m grader hint stage1" in first
+    assert "last hint" not in first
+    assert "That was the last hint; the same command repeats it." in last
+    assert "read:  section 1.1 of stages/stage1_autodiff/stage1.ipynb" in last
+    assert "more:" not in last
+    assert again == last
+
+
 def test_an_example_that_failed_is_tried_first_the_next_time(command, course):
     work = course / "stages" / "stage1_autodiff" / "autodiff.py"
     shutil.copy(course / "solutions/stage1_autodiff/autodiff.py", work)
@@ -120,6 +130,25 @@ def test_a_folder_that_cannot_be_written_is_graded_with_a_word(command, course):
     run = command("stage1", cwd=course)
     assert run.returncode == 1
     assert "Progress is not kept" in run.stdout
+
+
+def test_a_grading_leaves_nothing_in_the_folder_one_is_in(command, solved, tmp_path):
+    here = tmp_path / "elsewhere"
+    here.mkdir()
+    replace(solved / "autodiff.py", "return upstream * b, upstream * a", "return upstream * a, upstream * b")
+    environment = {k: v for k, v in os.environ.items() if k != "HYPOTHESIS_STORAGE_DIRECTORY"}
+    run = command("stage1", "--submission", solved, "--only", "1.2", cwd=here, env=environment)
+    assert run.returncode == 1
+    assert list(here.iterdir()) == []
+
+
+def test_nor_does_the_pytest_command_of_authors(tmp_path):
+    environment = {k: v for k, v in os.environ.items() if k != "HYPOTHESIS_STORAGE_DIRECTORY"}
+    checks = ROOT / "stages" / "stage1_autodiff" / "checks.py"
+    command = ["-m", "pytest", "-q", "-p", "grader.pytest_plugin", "-p", "no:cacheprovider", checks, "-k", "slopes_of_sums"]
+    run = subprocess.run([sys.executable, *map(str, command)], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=100)
+    assert run.returncode == 0, run.stdout
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_debug_runs_in_this_process_and_gives_no_points(command, solved):
