@@ -13,21 +13,26 @@ from grader.submission import find_submission
 from grader.terminal import show
 
 
-def check(milestone: str, seed: int | None = None) -> None:
+def check(milestone: str | float, seed: int | None = None) -> None:
     """Grade one milestone, like "1.4", of the files in stages/, and show the report.
 
-    Never raises for what the learner's code does; a milestone that does not exist is
-    told in a sentence.
+    A number is read as Python writes it: 1.4 means "1.4". 1.10 is the number 1.1, so
+    milestones that end in 0 need their quotes. Never raises for what the learner's code
+    does; a milestone that does not exist is told in a sentence.
     """
+    id = str(milestone)
     try:
-        stage = next((s for s in read_stages() if milestone in {m.id for m in s.milestones}), None)
-        if stage is None:
+        stages = {m.id: stage for stage in read_stages() for m in stage.milestones}
+        if id not in stages:
             raise UsageError(
-                f"There is no milestone {milestone!r}. They are called 1.1, 1.2 and so on."
+                f'There is no milestone {milestone!r}. They are called "1.1", "1.2" and so on.'
             )
+        stage = stages[id]
+        if not isinstance(milestone, str) and f"{id}0" in stages:
+            print(f'To Python, {id}0 and {id} are one number. For milestone {id}0: check("{id}0")')
         submission = find_submission(stage, "stages")
         state = read_state(stage)
-        grading = grade(submission, Options(seed=seed, only=milestone), state.stored_examples())
+        grading = grade(submission, Options(seed=seed, only=id), state.stored_examples())
         state.remember(grading.result, submission.digest)
         state.keep_examples(grading.evidence, grading.result.seed)
         write_state(stage, state)

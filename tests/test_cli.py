@@ -151,6 +151,33 @@ def test_nor_does_the_pytest_command_of_authors(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def checked(course, argument):
+    """What `check` of a notebook shows."""
+    script = f"from grader import check; check({argument})"
+    run = subprocess.run([sys.executable, "-c", script], cwd=course, capture_output=True, encoding="utf-8", check=False, timeout=100)
+    assert run.stderr == ""
+    return run.stdout
+
+
+def test_check_takes_a_number_as_python_writes_it(course):
+    shown = checked(course, "1.4")
+    assert "1.4  A value used more than once" in shown
+    assert "one number" not in shown
+    shown = checked(course, "1.10")
+    assert "1.1  Values and arithmetic" in shown
+    assert 'For milestone 1.10: check("1.10")' in shown
+    shown = checked(course, "'1.10'")
+    assert "1.10 A network of scalars" in shown
+    assert "one number" not in shown
+    assert "one number" not in checked(course, "'1.1'")
+
+
+@pytest.mark.parametrize("argument", ["9.5", "1", "'one'", "None", "float('nan')"])
+def test_check_of_no_milestone_is_one_sentence(course, argument):
+    [line] = checked(course, argument).splitlines()
+    assert line.startswith("There is no milestone")
+
+
 def test_debug_runs_in_this_process_and_gives_no_points(command, solved):
     replace(solved / "autodiff.py", '        """Return e ** self."""\n', '        """Return e ** self."""\n        import os\n        print("in", os.getpid())\n')
     run = command("stage1", "--submission", solved, "--only", "1.8", "--examples", "2", "--debug")
