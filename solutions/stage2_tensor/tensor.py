@@ -223,7 +223,7 @@ class Tensor:
         return extreme(self, np.min, axis, keepdims)
 
     def argmax(self, axis=None):
-        """Return where the largest element stands along `axis`, or in self flattened; of equals, any."""
+        """Return where the largest element stands: along `axis`, or flattened; of equals, any."""
         return record(np.argmax(self.data, axis), (), None)
 
     def var(self, axis=None, keepdims=False, correction=1):
@@ -231,13 +231,21 @@ class Tensor:
         squares = (self - self.mean(axis, keepdims=True)) ** 2
         return squares.sum(axis, keepdims) / max(count_of(self, axis) - correction, 0)
 
+    @np.errstate(all="ignore")
     def std(self, axis=None, keepdims=False, correction=1):
         """Return the square root of `var`; where all elements are equal, the gradient is 0."""
-        variance = self.var(axis, keepdims, correction)
-        constant = variance.data == 0  # the root's slope is infinite there: take that of 1 instead
-        return where(constant, 0.0, where(constant, 1.0, variance).sqrt())
+        x, axes = floating(self).data, axes_of(axis, self.ndim)
+        n = max(count_of(self, axis) - correction, 0)
+        centred = x - x.mean(axis=axes, keepdims=True)
+        out = np.sqrt(np.square(centred).sum(axis=axes, keepdims=True) / n)
 
-    # Matrices
+        def gradient(g):
+            slope = centred / (n * np.where(out == 0, 1, out))  # there, centred is 0 as well
+            return (with_axes(g, axes, x.shape) * slope,)
+
+        return record(out if keepdims else out.squeeze(axes), (floating(self),), gradient)
+
+    # Matrices and shapes
 
     def __matmul__(self, other):
         """Return the matrix product over the last two axes; the axes before them are broadcast.
@@ -249,21 +257,20 @@ class Tensor:
         a, b = operands(self, other)
         if a.ndim == 0 or b.ndim == 0 or a.shape[-1] != b.shape[-min(b.ndim, 2)]:
             raise ValueError(f"cannot multiply matrices of shapes {a.shape} and {b.shape}")
-        if b.ndim > 2:
-            return matmul_batched(a, b)
-        # One large product instead of many small ones is twice as fast.
-        left = a.data.reshape(math.prod(a.shape[:-1]), a.shape[-1])  # (n, k)
-        right = b.data.reshape(b.shape[0], math.prod(b.shape[1:]))  # (k, m)
+        if b.ndim == 1:
+            return (a @ b.unsqueeze(1)).squeeze(-1)
+        if a.ndim == 1:
+            return (a.unsqueeze(0) @ b).squeeze(-2)
+        if a.ndim > 2 and b.ndim == 2:  # one large product is twice as fast as many small ones
+            rows = a.reshape(math.prod(a.shape[:-1]), a.shape[-1])
+            return (rows @ b).reshape(*a.shape[:-1], b.shape[-1])
 
         def gradient(g):
-            g = g.reshape(len(left), right.shape[1])
-            in_a = (g @ right.T).reshape(a.shape) if a.requires_grad else None
-            in_b = (left.T @ g).reshape(b.shape) if b.requires_grad else None
+            in_a = g @ b.data.swapaxes(-1, -2) if a.requires_grad else None  # data and frozen
+            in_b = a.data.swapaxes(-1, -2) @ g if b.requires_grad else None  # weights need none
             return in_a, in_b
 
-        return record((left @ right).reshape(a.shape[:-1] + b.shape[1:]), (a, b), gradient)
-
-    # Shape
+        return record(a.data @ b.data, (a, b), gradient)
 
     def reshape(self, *shape):
         """Return the same elements in the same order as `shape`; a length -1 is worked out."""
@@ -296,15 +303,6 @@ class Tensor:
         out = np.pad(self.data, widths, constant_values=value)
         return record(out, (self,), lambda g: (g[inside],))
 
-    def split(self, sizes, axis=0):
-        """Return a list of Tensors: self cut along `axis` into pieces of these sizes."""
-        (axis,) = axes_of(axis, self.ndim)
-        if sum(sizes) != self.shape[axis] or min(sizes) < 0:
-            raise ValueError(f"sizes {sizes} do not make up the length {self.shape[axis]}")
-        ends = np.cumsum(sizes).tolist()
-        before = (slice(None),) * axis
-        return [self[(*before, slice(end - size, end))] for size, end in zip(sizes, ends)]
-
     def transpose(self, first=-2, second=-1):
         """Return self with two axes exchanged."""
         order = list(range(self.ndim))
@@ -317,7 +315,7 @@ class Tensor:
     def squeeze(self, axis=None):
         """Return self without its axes of length 1, or only without those in `axis`."""
         axes = axes_of(axis, self.ndim)
-        return self.reshape([n for i, n in enumerate(self.shape) if n != 1 or i not in axes])
+        return self.reshape(tuple(n for i, n in enumerate(self.shape) if n != 1 or i not in axes))
 
     def unsqueeze(self, axis):
         """Return self with a new axis of length 1, which is number `axis` of the result."""
@@ -351,10 +349,20 @@ class Tensor:
 
         return record(self.data[index], (self,), gradient)
 
+    def split(self, sizes, axis=0):
+        """Return a list of Tensors: self cut along `axis` into pieces of these sizes."""
+        (axis,) = axes_of(axis, self.ndim)
+        if sum(sizes) != self.shape[axis] or min(sizes) < 0:
+            raise ValueError(f"sizes {sizes} do not make up the length {self.shape[axis]}")
+        ends = np.cumsum(sizes).tolist()
+        before = (slice(None),) * axis
+        return [self[(*before, slice(end - size, end))] for size, end in zip(sizes, ends)]
+
     def gather(self, axis, index):
-        """Return the elements at `index` along `axis`; for axis 1, out[i, j] = self[i, index[i, j]].
+        """Return the elements at `index` along `axis`.
 
         `index` holds whole numbers and has self's shape, except along `axis`.
+        For axis 1 of two: out[i, j] = self[i, index[i, j]].
         """
         (axis,), index = axes_of(axis, self.ndim), array_of(index)
         lengths = list(self.shape)
@@ -601,19 +609,6 @@ def compare(function, a, b):
     a, b = operands(a, b)
     return record(function(a.data, b.data), (), None)
 
-
-def matmul_batched(a, b):
-    """Return a @ b where b has more than two axes; a vector a is one row."""
-    left = a.data if a.ndim > 1 else a.data[None, :]
-    out = left @ b.data
-
-    def gradient(g):
-        g = g.reshape(out.shape)
-        in_a = g @ b.data.swapaxes(-1, -2) if a.requires_grad else None
-        in_b = left.swapaxes(-1, -2) @ g if b.requires_grad else None
-        return in_a, in_b
-
-    return record(out if a.ndim > 1 else out.squeeze(-2), (a, b), gradient)
 
 
 def plain(index):
