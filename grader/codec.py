@@ -1,20 +1,21 @@
 """Plain data on the wire: msgpack, with extensions for what Python and numpy add.
 
-None, bool, int, float, str, bytes, list, tuple, dict, slices, numeric arrays and
-numpy scalars cross by value, and only if that is their exact type. Anything else
-crosses as a handle: a number that the side which owns the object looks up.
+None, bool, int, float, str, bytes, list, tuple, dict, slices, numeric arrays, their
+dtypes and numpy scalars cross by value, and only if that is their exact type. A `Seed`
+arrives as a random generator. Anything else crosses as a handle: a number that the
+side which owns the object looks up.
 Nothing is ever unpickled or evaluated; sizes are checked before memory is taken.
 """
 
 import math
 import sys
 from collections.abc import Callable, Container
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 import msgpack
 
-TUPLE, HANDLE, ARRAY, SCALAR, BIG_INT, SLICE, ELLIPSIS, RECORD = range(1, 9)
+TUPLE, HANDLE, ARRAY, SCALAR, BIG_INT, SLICE, ELLIPSIS, RECORD, DTYPE, SEED = range(1, 11)
 DTYPES = {
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
     "float16", "float32", "float64",
@@ -28,6 +29,13 @@ MAX_DIGITS = 4000
 
 class CodecError(Exception):
     """A frame that is not what this codec writes, or data that it cannot write."""
+
+
+@dataclass(frozen=True)
+class Seed:
+    """Stands for `numpy.random.default_rng(value)`, which the other side makes of it."""
+
+    value: int
 
 
 def encode(value: Any, handle_of: Callable[[Any], int] | None = None) -> bytes:
@@ -48,9 +56,15 @@ def encode(value: Any, handle_of: Callable[[Any], int] | None = None) -> bytes:
         if obj is Ellipsis:
             return msgpack.ExtType(ELLIPSIS, b"")
         numpy = sys.modules.get("numpy")  # not loaded: then nothing here is an array
+        if kind is Seed:
+            return msgpack.ExtType(SEED, pack(obj.value))
         if numpy is not None and kind is numpy.ndarray and is_plain_array(obj):
             native = obj.astype(obj.dtype.newbyteorder("="), copy=False)
-            return msgpack.ExtType(ARRAY, pack([obj.dtype.name, list(obj.shape), native.tobytes()]))
+            by_columns = obj.flags.f_contiguous and not obj.flags.c_contiguous
+            raw = native.T.tobytes() if by_columns else native.tobytes()
+            return msgpack.ExtType(ARRAY, pack([obj.dtype.name, list(obj.shape), raw, by_columns]))
+        if numpy is not None and isinstance(obj, numpy.dtype) and obj.name in DTYPES:
+            return msgpack.ExtType(DTYPE, pack(obj.name))
         if numpy is not None and is_plain_scalar(obj, kind, numpy):
             return msgpack.ExtType(SCALAR, pack([obj.dtype.name, obj.tobytes()]))
         if handle_of is not None:
@@ -104,11 +118,18 @@ def decode(
             looked_up[id(found)] = found
             return found
         if code == ARRAY:
-            dtype, shape, raw = expect(unpack(data), list, 3)
-            return array(dtype, expect(shape, list), expect(raw, bytes))
+            dtype, shape, raw, by_columns = expect(unpack(data), list, 4)
+            shape = expect(shape, list)
+            if expect(by_columns, bool):
+                return array(dtype, shape[::-1], expect(raw, bytes)).T
+            return array(dtype, shape, expect(raw, bytes))
         if code == SCALAR:
             dtype, raw = expect(unpack(data), list, 2)
             return array(dtype, [], expect(raw, bytes))[()]
+        if code == DTYPE:
+            return array(unpack(data), [0], b"").dtype
+        if code == SEED:
+            return generator(expect(unpack(data), int))
         if code == BIG_INT and len(data) <= MAX_DIGITS:
             return int(data)
         if code == SLICE:
@@ -159,6 +180,12 @@ def is_plain_scalar(value: Any, kind: type, numpy: Any) -> bool:
 def is_plain_array(value: Any) -> bool:
     """Say whether an array is one of numbers that fits into a frame."""
     return value.dtype.name in DTYPES and value.ndim <= MAX_AXES and value.nbytes < MAX_FRAME
+
+
+def generator(seed: int) -> Any:
+    import numpy
+
+    return numpy.random.default_rng(seed)
 
 
 def array(dtype: Any, shape: list[Any], raw: bytes) -> Any:

@@ -42,6 +42,7 @@ class Stage:
         name: "stage1"; folder: "stage1_autodiff", under stages/ and solutions/.
         files: the stage's files, and the public names that each defines.
         given: functions that the stub holds complete.
+        uses: files of earlier stages, as "folder/file.py", and the names that checks need of them.
         root: the course's folder.
     """
 
@@ -51,12 +52,14 @@ class Stage:
     files: Mapping[str, tuple[str, ...]]
     given: tuple[str, ...]
     milestones: tuple[Milestone, ...]
+    uses: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     root: Path = field(default=ROOT)
 
     @property
     def names(self) -> dict[str, str]:
-        """Public names, and the file of each."""
-        return {name: file for file, names in self.files.items() for name in names}
+        """Public names, and the file of each; those of earlier stages with their folder."""
+        files = {**self.files, **self.uses}
+        return {name: file for file, names in files.items() for name in names}
 
     @property
     def exercises(self) -> dict[str, Milestone]:
@@ -142,17 +145,14 @@ def read_stage(path: Path, root: Path = ROOT) -> Stage:
     """Read a stage.toml. Raises CourseError, with file and key, for anything out of place."""
     table = Table(path, read_toml(path), "")
     milestones = tuple(read_milestone(entry) for entry in table.tables("milestone"))
-    files = table.take("files", dict)
-    for file, names in files.items():
-        if not isinstance(names, list) or not all(isinstance(n, str) for n in names):
-            raise CourseError(f"{path}: files.{file}: a list of names is due, got {names!r}")
     stage = Stage(
         name=path.parent.name.split("_")[0],
         folder=path.parent.name,
         title=table.take("title", str),
-        files={file: tuple(names) for file, names in files.items()},
+        files=table.lists("files"),
         given=table.words("given", []),
         milestones=milestones,
+        uses=table.lists("uses", {}),
         root=root,
     )
     table.done()
@@ -234,6 +234,16 @@ class Table:
         if not all(isinstance(word, str) for word in found):
             raise CourseError(f"{self.place}{key}: a list of strings is due, got {found!r}")
         return tuple(found)
+
+    def lists(self, key: str, default: Any = None) -> dict[str, tuple[str, ...]]:
+        """Take a table of lists of strings."""
+        found = self.take(key, dict, default)
+        for name, words in found.items():
+            if not isinstance(words, list) or not all(isinstance(w, str) for w in words):
+                raise CourseError(
+                    f"{self.place}{key}.{name}: a list of names is due, got {words!r}"
+                )
+        return {name: tuple(words) for name, words in found.items()}
 
     def tables(self, key: str) -> "list[Table]":
         entries = self.take(key, list)

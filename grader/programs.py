@@ -148,6 +148,56 @@ class Program:
         return list(self.inputs), steps
 
 
+@dataclass(frozen=True)
+class ArrayProgram:
+    """The same steps on arrays: `lanes` holds one program on plain numbers per element.
+
+    Attributes:
+        shape: of every array, filled from `lanes` row by row.
+    """
+
+    shape: tuple[int, ...]
+    lanes: tuple[Program, ...]
+
+    def arrays(self, dtype: str = "float32") -> list[np.ndarray]:
+        """Return the inputs."""
+        return self.gather(lambda lane: lane.inputs, dtype)
+
+    def run_nodes(self, tensor: Callable[..., Any], dtype: str = "float32") -> list[Any]:
+        """Carry the program out on tensors that require gradients, and return every node."""
+        arrays, steps = self.arrays(dtype), self.lanes[0]
+        return together(
+            tensor,
+            lambda: steps.apply_steps([tensor(x, requires_grad=True) for x in arrays]),
+        )
+
+    def run(self, tensor: Callable[..., Any], dtype: str = "float32") -> tuple[list[Any], Any]:
+        """Carry the program out: (inputs, output)."""
+        nodes = self.run_nodes(tensor, dtype)
+        return nodes[: len(self.lanes[0].inputs)], nodes[-1]
+
+    def values(self) -> list[np.ndarray]:
+        """Return the value of every node, element by element on plain numbers."""
+        return self.gather(lambda lane: lane.values())
+
+    def output(self) -> np.ndarray:
+        return self.values()[-1]
+
+    def gradients(self) -> list[np.ndarray]:
+        """Return d output / d input, element by element, for every input."""
+        return self.gather(lambda lane: lane.gradients())
+
+    def gather(
+        self, numbers_of: Callable[[Program], Sequence[float]], dtype: str = "float64"
+    ) -> list[np.ndarray]:
+        columns = zip(*map(numbers_of, self.lanes), strict=True)
+        return [np.array(column, dtype).reshape(self.shape) for column in columns]
+
+    def reshaped(self, shape: tuple[int, ...]) -> "ArrayProgram":
+        """Return the same program on arrays of another shape."""
+        return ArrayProgram(shape, self.lanes)
+
+
 def scaled(partial: float, tangent: np.ndarray) -> np.ndarray:
     """Return partial * tangent, where an undefined slope spoils only what really depends on it."""
     return np.where(tangent == 0, 0.0, partial * tangent)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from grader.programs import ARITY, RULES, Const, Program, Step
+from grader.programs import ARITY, RULES, ArrayProgram, Const, Program, Step
 
 ARITHMETIC = ("add", "mul", "sub", "div", "neg", "pow", "powv")
 FUNCTIONS = ("exp", "log", "sqrt", "tanh", "sigmoid", "relu", "sin", "cos")
@@ -59,26 +59,36 @@ class Builder:
 
     def take(self, op: str, *operands: int | Const) -> bool:
         """Append a step if its result and slopes stay moderate; say whether it was taken."""
+        found = self.result(op, operands)
+        if found is not None:
+            self.append(op, operands, *found)
+        return found is not None
+
+    def result(self, op: str, operands: Sequence[int | Const]) -> tuple[float, np.ndarray] | None:
+        """Return value and slopes of a step, or None where they are not moderate."""
         xs = [float(x.value) if isinstance(x, Const) else self.values[x] for x in operands]
         rule = RULES[op]
         if not rule.safe(*xs):
-            return False
+            return None
         value = rule.value(*xs)
         tangent = np.zeros(self.tangents.shape[1])
         for operand, partial in zip(operands, rule.partials(*xs), strict=True):
             if not isinstance(operand, Const):
                 tangent += partial * self.tangents[operand]
         tangent[len(self.values)] = 1.0
-        if not abs(value) <= MAX_VALUE or not np.abs(tangent).max() <= MAX_SLOPE:
-            return False
-        self.steps.append(Step(op, operands))
+        moderate = abs(value) <= MAX_VALUE and np.abs(tangent).max() <= MAX_SLOPE
+        return (value, tangent) if moderate else None
+
+    def append(
+        self, op: str, operands: Sequence[int | Const], value: float, tangent: np.ndarray
+    ) -> None:
+        self.steps.append(Step(op, tuple(operands)))
         self.values.append(value)
         self.uses.append(0)
         self.tangents = np.vstack([self.tangents, tangent])
         for operand in operands:
             if not isinstance(operand, Const):
                 self.uses[operand] += 1
-        return True
 
     def unused(self) -> list[int]:
         return [i for i, count in enumerate(self.uses) if count == 0]
@@ -99,6 +109,53 @@ class Builder:
         return Program(tuple(x for i, x in enumerate(self.inputs) if i in needed), steps)
 
 
+class Lanes:
+    """Builders in step, one for each element of the arrays that a program runs on."""
+
+    def __init__(self, inputs: Sequence[Sequence[float]], room: int):
+        self.lanes = [Builder(lane, room) for lane in zip(*inputs, strict=True)]
+
+    def take(self, op: str, *operands: int | Const) -> bool:
+        """Append a step if it suits every element; say whether it was taken."""
+        found = [lane.result(op, operands) for lane in self.lanes]
+        if any(result is None for result in found):
+            return False
+        for lane, result in zip(self.lanes, found, strict=True):
+            lane.append(op, operands, *result)  # type: ignore[misc]
+        return True
+
+    @property
+    def values(self) -> list[float]:
+        return self.lanes[0].values
+
+    @property
+    def steps(self) -> list[Step]:
+        return self.lanes[0].steps
+
+    def unused(self) -> list[int]:
+        return self.lanes[0].unused()
+
+    def program(self) -> ArrayProgram:
+        return ArrayProgram((len(self.lanes),), tuple(lane.program() for lane in self.lanes))
+
+
+AnyBuilder = Builder | Lanes
+
+
+def begin(inputs: Sequence[Any], room: int) -> AnyBuilder:
+    """Return a builder on numbers, or on lists of them, one per element."""
+    lanes = bool(inputs) and isinstance(inputs[0], list)
+    return Lanes(inputs, room) if lanes else Builder(inputs, room)
+
+
+def draw_inputs(draw: Any, count: int, lanes: int, low: float = -3.0, high: float = 3.0) -> list[Any]:
+    """Draw numbers, or lists of `lanes` of them."""
+    pool = numbers(low, high)
+    if not lanes:
+        return [draw(pool) for _ in range(count)]
+    return [[draw(pool) for _ in range(lanes)] for _ in range(count)]
+
+
 @st.composite
 def programs(
     draw: Any,
@@ -107,16 +164,18 @@ def programs(
     inputs: int = 3,
     steps: int = 6,
     weighted: bool = True,
-) -> Program:
+    lanes: int = 0,
+) -> Program | ArrayProgram:
     """Programs of at most `steps` operations out of `ops`, whose every node reaches the output.
 
     With `reuse`, nodes may be operands any number of times, twice of one step too;
     without, the program is a tree. Whatever is left over is added up at the end, and,
     where `weighted`, multiplied by a constant, so that no operation sees the gradient 1
-    every time. Only `add` and `mul` are used beyond `ops`.
+    every time. Only `add` and `mul` are used beyond `ops`. With `lanes`, the program
+    runs on arrays of so many elements.
     """
     count = 1 + draw(positions(inputs))
-    builder = Builder([draw(numbers()) for _ in range(count)], room=3 * steps + 2 * inputs + 4)
+    builder = begin(draw_inputs(draw, count, lanes), room=3 * steps + 2 * inputs + 4)
     for _ in range(1 + draw(positions(steps))):
         op = pick(draw, ops)
         pool = list(range(len(builder.values))) if reuse else builder.unused()
@@ -171,8 +230,12 @@ def draw_operands(
 
 @st.composite
 def single_operations(
-    draw: Any, ops: Sequence[str] = ARITHMETIC, weighted: bool = True, twins: bool = False
-) -> Program:
+    draw: Any,
+    ops: Sequence[str] = ARITHMETIC,
+    weighted: bool = True,
+    twins: bool = False,
+    lanes: int = 0,
+) -> Program | ArrayProgram:
     """One operation of `ops` on fresh inputs; where `weighted`, times a constant that is not 1.
 
     With `twins`, both operands of the operation are the same input.
@@ -180,10 +243,10 @@ def single_operations(
     op, kinds = pick(draw, shapes(tuple(ops)))
     count = 1 if twins else kinds.count("node")
     room = count + 3
-    builder = Builder([draw(numbers()) for _ in range(count)], room)
+    builder = begin(draw_inputs(draw, count, lanes), room)
     operands = [0, 0] if twins else draw_operands(draw, kinds, range(count), reuse=False)
     if not builder.take(op, *operands):  # these numbers do not suit it; 2 and 3 suit everything
-        builder = Builder([2.0, 3.0][:count], room)
+        builder = begin([[x] * lanes if lanes else x for x in (2.0, 3.0)][:count], room)
         builder.take(
             op, *[0, 0] if twins else [x if isinstance(x, int) else Const(2) for x in operands]
         )
@@ -193,9 +256,11 @@ def single_operations(
 
 
 @st.composite
-def fans(draw: Any, ops: Sequence[str] = ARITHMETIC) -> Program:
+def fans(
+    draw: Any, ops: Sequence[str] = ARITHMETIC, lanes: int = 0
+) -> Program | ArrayProgram:
     """One input, used by two or three operations, whose weighted results are added up."""
-    builder = Builder([draw(numbers(0.3, 3.0))], room=14)
+    builder = begin(draw_inputs(draw, 1, lanes, 0.3, 3.0), room=14)
     branches = []
     for _ in range(2 + draw(positions(2))):
         op, kinds = pick(draw, shapes(tuple(ops)))
@@ -210,7 +275,7 @@ def fans(draw: Any, ops: Sequence[str] = ARITHMETIC) -> Program:
     return builder.program()
 
 
-def scale_last(draw: Any, builder: Builder, needed: bool = True) -> None:
+def scale_last(draw: Any, builder: AnyBuilder, needed: bool = True) -> None:
     """Multiply the last node by a constant; where not `needed`, perhaps."""
     last = len(builder.values) - 1
     if needed or draw(positions(2)):

@@ -15,6 +15,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from grader.codec import Seed
+from grader.finder import PACKAGE
+
 SYMBOLS = {
     "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**",
     "matmul": "@", "and_": "&", "or_": "|", "xor": "^", "lt": "<", "le": "<=", "gt": ">",
@@ -229,7 +232,9 @@ class _Printer:
         for name in self.imported:
             by_file.setdefault(self.files[name].removesuffix(".py"), []).append(name)
         for file, names in by_file.items():
-            module = f"{self.package}.{file}" if self.package else file
+            folder, _, file = file.rpartition("/")  # a folder: the file is an earlier stage's
+            package = f"{PACKAGE}.{folder}" if folder else self.package
+            module = f"{package}.{file}" if package else file
             lines.append(f"from {module} import {', '.join(names)}")
         return [*lines, ""] if lines else []
 
@@ -305,7 +310,10 @@ class _Printer:
                 + ", ".join(f"{self.literal(k)}: {self.literal(v)}" for k, v in value.items())
                 + "}"
             )
-        return self.array(value) if kind.__module__ == "numpy" else plain_literal(value)
+        if kind is Seed:
+            self.uses_numpy = True
+            return f"np.random.default_rng({value.value})"
+        return self.array(value) if kind.__module__.startswith("numpy") else plain_literal(value)
 
     def handle(self, handle: int) -> str:
         if handle not in self.origins:
@@ -318,7 +326,11 @@ class _Printer:
         return text + "".join(f"[{key!r}]" for key in path)
 
     def array(self, value: Any) -> str:
+        if not hasattr(value, "tolist"):  # a dtype
+            return repr(value.name)
         self.uses_numpy = True
+        if value.flags.f_contiguous and not value.flags.c_contiguous:
+            return f"np.asfortranarray({self.array(np_in_rows(value))})"
         if value.ndim == 0 and type(value).__name__ != "ndarray":
             return f"np.{type(value).__name__}({plain_literal(value.item())})"
         if value.size == 0:
@@ -332,6 +344,11 @@ class _Printer:
         return f"np.array({items}{dtype})"
 
 
+def np_in_rows(value: Any) -> Any:
+    """Return an array in the usual memory layout."""
+    return value.copy(order="C")
+
+
 def element_count(value: Any) -> int:
     """How many numbers or words a literal would hold."""
     kind = type(value)
@@ -341,7 +358,7 @@ def element_count(value: Any) -> int:
         return sum(map(element_count, value.values()))
     if kind is str:
         return 1 + len(value) // 20
-    return value.size if kind.__module__ == "numpy" else 1
+    return getattr(value, "size", 1) if kind.__module__ == "numpy" else 1
 
 
 def plain_literal(value: Any) -> str:
