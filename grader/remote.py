@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from grader.codec import CodecError, decode, encode
 from grader.transcript import Event, RemoteFailure, Transcript, source_beside
-from grader.worker import FOREVER, AnyWorker
+from grader.worker import FOREVER, AnyWorker, WorkerLost
 
 REQUEST_SECONDS = 5.0
 LENGTH = "len"
@@ -99,7 +99,12 @@ class Session:
         if not pending:
             return built
         requests = [[e.verb, *e.arguments] for e in self.transcript.events[first:]]
-        answered, outcome = self.exchange(["batch", requests])
+        try:
+            answered, outcome = self.exchange(["batch", requests])
+        except WorkerLost:
+            for i, remote in enumerate(pending):  # so that the program can still be printed
+                self.transcript.origins[remote.handle_number()] = (first + i, ())
+            raise
         replies, failure = outcome if answered else ([], outcome)
         for i, reply in enumerate(replies):
             number = reply.handle_number() if isinstance(reply, Remote) else self.fresh_number()

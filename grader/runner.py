@@ -19,7 +19,7 @@ from grader.checking import Failed, Judgement, Marker, Words, recorded
 from grader.course import ROOT, Check, exercise_of
 from grader.remote import REQUEST_SECONDS, HandleMisuse, RemoteError, Session
 from grader.transcript import RemoteFailure, Transcript
-from grader.worker import WorkerLost
+from grader.worker import Frame, WorkerLost
 
 # Hypothesis keeps small caches, by default in whatever folder people happen to be in.
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(ROOT / ".gradwright" / "hypothesis"))
@@ -47,6 +47,7 @@ class Outcome:
         failure: the exception of the submitted code, if that ended the example.
         exercise: the unwritten exercise that was reached, if any.
         message: a sentence, where there is neither judgement nor failure.
+        frames: where the code was when its time was up, if that is known.
         transcript: what was asked, where it did not pass.
     """
 
@@ -55,6 +56,7 @@ class Outcome:
     failure: RemoteFailure | None = None
     exercise: str = ""
     message: str = ""
+    frames: tuple[Frame, ...] = field(default=(), compare=False)
     transcript: Transcript = field(default_factory=Transcript, repr=False, compare=False)
 
     @property
@@ -201,7 +203,11 @@ def run_example(check: Check, example: Example, session: Session) -> Outcome:
             return from_failure(error.failure, judgements, session)
         except WorkerLost as lost:
             return Outcome(
-                lost.status, tuple(judgements), message=lost.why, transcript=session.transcript
+                lost.status,
+                tuple(judgements),
+                message=lost.why,
+                frames=lost.frames,
+                transcript=session.transcript,
             )
         except UnsatisfiedAssumption:
             return Outcome("discarded")
@@ -209,9 +215,8 @@ def run_example(check: Check, example: Example, session: Session) -> Outcome:
             if isinstance(error, HandleMisuse) or not session.transcript.events:
                 return Outcome("error", message=traceback.format_exc(limit=-4))
             got = session.transcript.events[-1].reply
-            judgement = Judgement(
-                "the result", got, Words("something else"), f"is of a wrong kind: {error}"
-            )
+            due = Words("a result of another kind")
+            judgement = Judgement("the result", got, due, f"is of the wrong kind: {error}")
             return Outcome("failed", (*judgements, judgement), transcript=session.transcript)
         except Exception:
             return Outcome("error", message=traceback.format_exc(limit=-4))

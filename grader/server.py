@@ -8,10 +8,12 @@ verdict that the judge cannot verify.
 
 import ast
 import contextlib
+import faulthandler
 import importlib
 import io
 import operator
 import os
+import signal
 import struct
 import sys
 import threading
@@ -29,6 +31,7 @@ from grader import finder
 from grader.codec import CodecError, decode, encode
 
 STAGE = 0  # the handle of the stage's own namespace
+TRACE = ".trace"  # a file in the worker's folder: where the code was when the time was up
 OPERATORS: dict[str, Callable[..., Any]] = {
     name: getattr(operator, name)
     for name in (
@@ -157,6 +160,10 @@ class Server:
                 return [list(map(self.boxed, results)), self.describe(error)]
         return [list(map(self.boxed, results)), None]
 
+    def do_kinds(self, objects: list[Any]) -> list[str]:
+        """Return the names of the objects' classes, for the report."""
+        return [str(type(obj).__name__)[:100] for obj in objects]
+
     def do_profile(self, on: bool) -> list[str]:
         """Start or stop noting which functions of the stages run; return "file:qualified.name" of each."""
         if on:
@@ -273,6 +280,23 @@ def limit_memory(limit: int) -> list[str]:
     return ["rlimit_as"] if sys.platform == "linux" else []
 
 
+def no_debugger(*args: Any, **kwargs: Any) -> None:
+    """Stand in for `breakpoint`, which has no terminal here."""
+    import bdb
+
+    raise bdb.BdbQuit("no terminal")
+
+
+def trace_on_signal() -> None:
+    """Write down where the code is when the judge's time is up, if the system has such a signal.
+
+    Done by the interpreter itself, so that it works whatever the code is busy with.
+    """
+    if hasattr(faulthandler, "register"):
+        file = open(TRACE, "wb", buffering=0)  # noqa: SIM115 - open as long as the worker lives
+        faulthandler.register(signal.SIGUSR1, file, all_threads=False)
+
+
 def die_with(parent: int, follows: bool) -> None:
     """End this process soon after its grader is gone, even if it died without a word.
 
@@ -309,6 +333,8 @@ def main() -> None:
     os.dup2(2, 1)  # what submitted code prints must not reach the replies
     sys.stdout, sys.stdin = os.fdopen(1, "w", buffering=1, errors="replace"), os.fdopen(0)
     die_with(parent, bool(follows))
+    sys.breakpointhook = no_debugger
+    trace_on_signal()
     in_force = limit_memory(limit)
     sys.path[:] = [p for p in sys.path if os.path.realpath(p) != str(_root)]
     server = Server()

@@ -5,8 +5,10 @@ which hypothesis neither catches nor shrinks.
 """
 
 import os
+import re
 import shutil
 import signal
+import stat
 import struct
 import subprocess
 import sys
@@ -18,19 +20,27 @@ from pathlib import Path
 from typing import IO, Any
 
 from grader.codec import MAX_FRAME, CodecError, decode, encode
-from grader.server import Server
+from grader.server import TRACE, Server
 
 SERVER = Path(__file__).with_name("server.py")
 START_SECONDS = 60.0  # starting Python is not the learner's time
 MEMORY_BYTES = 2 * 2**30
 HEAD_BYTES, TAIL_BYTES = 10_000, 2_000
 FOREVER = float("inf")
+TRACE_SECONDS = 0.5  # how long a worker may take to write down where it is
+TRACE_BYTES = 50_000
+TRACE_ENDS = (b"in <module>\n", b"  ...\n")
+Frame = tuple[str, int, str]  # file, line, function
 
 
 class WorkerLost(BaseException):
-    """The worker is gone; `why` is a sentence for the learner."""
+    """The worker is gone; `why` is a sentence for the learner.
+
+    `frames` say where the code was when the time was up, if that is known.
+    """
 
     status = "crashed"
+    frames: tuple[Frame, ...] = ()
 
     def __init__(self, why: str):
         super().__init__(why)
@@ -41,6 +51,10 @@ class WorkerTimeout(WorkerLost):
     """The worker did not answer in time."""
 
     status = "timeout"
+
+    def __init__(self, why: str, frames: tuple[Frame, ...] = ()):
+        super().__init__(why)
+        self.frames = frames
 
 
 class Worker:
@@ -117,17 +131,44 @@ class Worker:
             self.close()
             raise WorkerLost("the code sent more than can be read")
         frame = self.process.stdout.read(length)
-        self.deadline = FOREVER
-        if len(frame) < length:
+        if len(frame) < length or time.monotonic() > deadline:
             raise self.lost(deadline)
+        self.deadline = FOREVER
         return frame
 
     def watch(self, process: subprocess.Popen[bytes]) -> None:
         """Kill the worker, and all it started, once its deadline is past."""
         while process.poll() is None:
             if time.monotonic() > self.deadline and process is self.process:
+                self.ask_for_trace(process)
                 kill(process)
             time.sleep(0.02)
+
+    def ask_for_trace(self, process: subprocess.Popen[bytes]) -> None:
+        """Let a worker write down where it is, if it can."""
+        if not hasattr(signal, "SIGUSR1"):
+            return
+        end = time.monotonic() + TRACE_SECONDS
+        try:
+            process.send_signal(signal.SIGUSR1)
+            while process.poll() is None and time.monotonic() < end:
+                if read_some(os.path.join(self.folder, TRACE)).endswith(TRACE_ENDS):
+                    return
+                time.sleep(0.01)
+        except OSError:
+            pass
+
+    def frames(self) -> tuple[Frame, ...]:
+        """Return where in the stages' files the worker says that it was, the innermost last."""
+        text = read_some(os.path.join(self.folder, TRACE)).decode("ascii", "replace")
+        folders = self.loaded[2].values() if self.loaded else ()
+        escaped = {folder.encode("ascii", "backslashreplace").decode() for folder in folders}
+        found = re.findall(r'  File "([^"\n]+)", line (\d{1,7}) in ([^\n]{1,100})\n', text)
+        return tuple(
+            (os.path.basename(path), int(line), name)
+            for path, line, name in reversed(found[:200])
+            if os.path.dirname(path) in escaped
+        )
 
     def lost(self, deadline: float) -> WorkerLost:
         """Bury a worker that has stopped answering and say how it ended."""
@@ -137,9 +178,10 @@ class Worker:
             code = self.process.wait(timeout=1)
         except subprocess.TimeoutExpired:
             code = 0
+        frames = self.frames() if late else ()
         self.close()
         if late:
-            return WorkerTimeout("The code did not finish in time.")
+            return WorkerTimeout("The code did not finish in time.", frames)
         if code < 0:
             return WorkerLost(
                 f"The code brought the Python interpreter down ({signal_name(-code)})."
@@ -218,6 +260,20 @@ def clean_environment() -> dict[str, str]:
     blas = {k: v for k, v in os.environ.items() if k.startswith("OPENBLAS_")}
     kept = {name: os.environ[name] for name in wanted if name in os.environ}
     return {**kept, **blas, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
+
+def read_some(path: str) -> bytes:
+    """Return the head of a file that untrusted code may have replaced; nothing if it is no file."""
+    try:
+        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        descriptor = os.open(path, flags)
+        try:
+            regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
+            return os.read(descriptor, TRACE_BYTES) if regular else b""
+        finally:
+            os.close(descriptor)
+    except OSError:
+        return b""
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:

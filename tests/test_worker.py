@@ -92,6 +92,51 @@ def test_a_request_that_does_not_finish_is_ended_at_its_deadline(worker, source)
     assert not isinstance(caught.value, Exception)  # nothing that shrinks may catch it
 
 
+BUSY = r"""
+import time
+def outer(what):
+    return inner(what)
+def inner(what):
+    if what == "loop":
+        while True: pass
+    if what == "sleep":
+        time.sleep(60)
+    if what == "long":
+        9 ** 9 ** 9
+    if what == "deaf":
+        import signal
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+        while True: pass
+    import glob, os
+    [trace] = glob.glob(".*")
+    if what == "pipe":
+        os.remove(trace)
+        os.mkfifo(trace)
+    if what == "garbage":
+        os.remove(trace)
+        with open(trace, "wb") as file:
+            file.write(b'  File "lab.py", line 99999999 in f\n\xff\x00' * 10_000)
+    while True: pass
+"""
+
+
+@posix
+@pytest.mark.parametrize(
+    ("what", "lines"),
+    [("loop", [4, 7]), ("sleep", [4, 9]), ("long", [4, 11]), ("deaf", []), ("pipe", []), ("garbage", [])],
+)
+def test_when_the_time_is_up_one_knows_where_the_code_was(worker, tmp_path, what, lines):
+    folder = tmp_path / "café"
+    folder.mkdir()
+    session = load(worker, folder, lab=BUSY)
+    session.stage.outer  # noqa: B018 - the file loads
+    session.patience = 0.3
+    with pytest.raises(WorkerTimeout) as caught:
+        session.stage.outer(what)
+    names = ["outer", "inner"][: len(lines)]
+    assert caught.value.frames == tuple(("lab.py", line, name) for line, name in zip(lines, names))
+
+
 @posix
 def test_the_children_of_a_request_that_does_not_finish_end_with_it(worker):
     child = answer(
