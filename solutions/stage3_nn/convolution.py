@@ -1,0 +1,163 @@
+"""Convolution and pooling of images: x has shape (N, C, H, W), samples first, then channels.
+
+Both look at windows of the image. Where a loop appears, it runs over the few
+positions inside a window, never over the image: `spots` has, for each position,
+the slices that take the elements there out of all windows at once.
+"""
+
+import math
+
+import numpy as np
+
+from solutions.stage2_tensor.tensor import record
+
+from .layers import drawn
+from .module import Module
+from .normalisation import BatchNorm
+
+
+def conv2d(x, weight, bias=None, stride=1, padding=0):
+    """Return the correlation of images with kernels, plus a bias per output channel.
+
+    x (N, C, H, W), weight (O, C, P, Q), bias (O,) give (N, O, H', W'), where
+    H' = (H + 2 padding - P) // stride + 1. `stride` and `padding` are a number or
+    one for each axis. ValueError where the shapes do not fit.
+    """
+    if x.ndim != 4 or weight.ndim != 4 or x.shape[1] != weight.shape[1]:
+        raise ValueError(f"cannot convolve shape {x.shape} with kernels of {weight.shape}")
+    down, right = pair(padding)
+    if down or right:
+        x = x.pad([(0, 0), (0, 0), (down, down), (right, right)])
+    windows = Windows(x.shape, weight.shape[2:], stride)
+    out = correlate(x, weight, windows)
+    return out if bias is None else out + bias.reshape(-1, 1, 1)
+
+
+class Windows:
+    """Where windows of size (P, Q) stand on images of `shape`, which are (H', W') of them.
+
+    Attributes:
+        spots: one index into the image per position in a window.
+        grid: (H', W').
+    """
+
+    def __init__(self, shape, size, stride):
+        """ValueError where no window fits."""
+        (down, right), (p, q) = pair(stride), pair(size)
+        self.grid = high, wide = (shape[-2] - p) // down + 1, (shape[-1] - q) // right + 1
+        if min(p, q, down, right) < 1 or min(self.grid) < 1:
+            raise ValueError(f"no window of {(p, q)} fits in images of shape {shape}")
+        self.spots = [
+            (..., slice(i, i + down * high, down), slice(j, j + right * wide, right))
+            for i in range(p)
+            for j in range(q)
+        ]
+
+
+def correlate(x, weight, windows):
+    """Return the kernels' answers at all windows: one matrix product per image.
+
+    Fused: the columns, in which elements stand once per window they are in, are
+    written and read as one array.
+    """
+    (n, c), o, k = x.shape[:2], len(weight.data), len(windows.spots)
+    count = math.prod(windows.grid)
+    columns = np.empty((n, c, k, *windows.grid), x.dtype)
+    for position, spot in enumerate(windows.spots):
+        columns[:, :, position] = x.data[spot]
+    columns = columns.reshape(n, c * k, count)  # (N, C P Q, H' W')
+    kernels = weight.data.reshape(o, c * k)  # (O, C P Q)
+
+    def gradient(g):
+        g = g.reshape(n, o, count)  # (N, O, H' W')
+        in_weight = (g @ columns.swapaxes(1, 2)).sum(axis=0).reshape(weight.shape)
+        if not x.requires_grad:
+            return None, in_weight
+        parts = (kernels.T @ g).reshape(n, c, k, *windows.grid)
+        in_x = np.zeros(x.shape, g.dtype)
+        for position, spot in enumerate(windows.spots):
+            in_x[spot] += parts[:, :, position]
+        return in_x, in_weight
+
+    return record((kernels @ columns).reshape(n, o, *windows.grid), (x, weight), gradient)
+
+
+class Conv2d(Module):
+    """conv2d with trained kernels.
+
+    Attributes:
+        weight: a Parameter (out_channels, in_channels, *kernel_size).
+        bias: a Parameter (out_channels,), or None.
+    """
+
+    def __init__(
+        self, in_channels, out_channels, kernel_size, stride=1, padding=0, bias=True, *, generator
+    ):
+        """Draw weight and bias uniformly from within 1 / sqrt(fan in) of 0."""
+        super().__init__()
+        self.stride, self.padding = stride, padding
+        shape = (out_channels, in_channels, *pair(kernel_size))
+        bound = 1 / math.sqrt(max(math.prod(shape[1:]), 1))
+        self.weight = drawn(shape, bound, generator)
+        self.bias = drawn((out_channels,), bound, generator) if bias else None
+
+    def forward(self, x):
+        """Return (N, O, H', W') for (N, C, H, W)."""
+        return conv2d(x, self.weight, self.bias, self.stride, self.padding)
+
+
+class Pool2d(Module):
+    """What both kinds of pooling share: a window, which moves by its own size unless told."""
+
+    def __init__(self, kernel_size, stride=None):
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+
+
+class MaxPool2d(Pool2d):
+    """The largest element of each window; of equal ones, the first gets the gradient."""
+
+    def forward(self, x):
+        """Return (N, C, H', W') for (N, C, H, W)."""
+        spots = Windows(x.shape, self.kernel_size, self.stride).spots
+        out = x.data[spots[0]].copy()
+        for spot in spots[1:]:
+            np.maximum(out, x.data[spot], out=out)
+
+        def gradient(g):
+            in_x, open_ = np.zeros(x.shape, g.dtype), np.ones(out.shape, bool)
+            for spot in spots:
+                chosen = open_ & (x.data[spot] == out)
+                in_x[spot] += g * chosen
+                open_ &= ~chosen
+            return (in_x,)
+
+        return record(out, (x,), gradient)
+
+
+class AvgPool2d(Pool2d):
+    """The mean of each window."""
+
+    def forward(self, x):
+        """Return (N, C, H', W') for (N, C, H, W)."""
+        spots = Windows(x.shape, self.kernel_size, self.stride).spots
+
+        def gradient(g):
+            in_x, share = np.zeros(x.shape, g.dtype), g / len(spots)
+            for spot in spots:
+                in_x[spot] += share
+            return (in_x,)
+
+        return record(sum(x.data[spot] for spot in spots) / len(spots), (x,), gradient)
+
+
+class BatchNorm2d(BatchNorm):
+    """BatchNorm of images (N, C, H, W)."""
+
+    ranks = (4,)
+
+
+def pair(number):
+    """Return a number for both axes, or the two that are given, as a tuple."""
+    return (number, number) if isinstance(number, int) else tuple(number)
