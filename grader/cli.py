@@ -93,7 +93,7 @@ def first_unfinished(stage: Stage, state: StageState) -> Any:
 @cli.command("grade", hidden=True)
 @click.argument("name", metavar="STAGE")
 @click.option("--solutions", is_flag=True, help="Grade solutions/ instead of stages/.")
-@click.option("--mine", is_flag=True, help="Earlier stages from stages/ too, not from solutions/.")
+@click.option("--mine", is_flag=True, help="Take earlier stages from stages/, not from solutions/.")
 @click.option(
     "--submission", type=click.Path(path_type=Path), help="Grade the files in this folder."
 )
@@ -104,7 +104,7 @@ def first_unfinished(stage: Stage, state: StageState) -> Any:
     "--json", "json_to", metavar="FILE", help="Write the result as JSON; - is standard output."
 )
 @click.option(
-    "--debug", is_flag=True, help="Run in this process: breakpoint() works; gives no points."
+    "--debug", is_flag=True, help="Run in this process, so that breakpoint() works; no points."
 )
 def grade_command(name: str, **chosen: Any) -> int:
     """Grade one stage, or all."""
@@ -208,7 +208,7 @@ def hint(name: str | None) -> int:
         lines += [[(note, "yellow")]] if note else []
         terminal.show(lines)
         return DONE
-    terminal.show([[("Everything is passed: no hint is left to give.", "bold green")]])
+    terminal.show([[("Everything is passed; there is nothing left to hint at.", "bold green")]])
     return DONE
 
 

@@ -118,7 +118,7 @@ def expect_raises(families: Iterable[str], call: Callable[[], Any], wanted: str)
             raise
         expect(True, "")
         return
-    judge(Judgement("result", got, Words(wanted), "an error was due"))
+    judge(Judgement("the call", got, Words(wanted), "returned, where an error was due"))
 
 
 def raises(call: Callable[[], Any]) -> bool:

@@ -91,7 +91,7 @@ def failure_lines(failures: Sequence[tuple[MilestoneResult, CheckResult]]) -> li
         told.add(f"{check.message} {check.where}")
         lines += [[], *check_lines(milestone, check)]
     if rest:
-        lines += [[], [("Also not yet:", "bold")]]
+        lines += [[], [("Also not passed yet:", "bold")]]
         for milestone, check in rest[:12]:
             lines.append([(f"  {milestone.id:<5}", ""), (safe(check.claim), "dim")])
         if len(rest) > 12:
@@ -143,7 +143,7 @@ def closing_lines(
         return [
             [
                 (
-                    "Part of the grader failed, so this is no verdict. Please report what it says above.",
+                    "Part of the grader failed, so this is no verdict. Please report the lines above.",
                     "magenta",
                 )
             ]
