@@ -19,7 +19,7 @@ from grader.faults import Fault, functions_of_fault
 from grader.remote import REQUEST_SECONDS, Remote, Session
 from grader.runner import Evidence, Example, Outcome, marker_of, run_example
 from grader.submission import Workspace
-from grader.transcript import handle_of
+from grader.transcript import RemoteFailure, handle_of
 from grader.worker import Worker
 
 WITNESSES = 6  # failing examples to explain, at most
@@ -230,10 +230,14 @@ def agrees(mine: Outcome, theirs: Outcome) -> bool:
         a, b = mine.verdict, theirs.verdict
         return a.label == b.label and same_value(a.got, b.got, a.rtol, a.atol)
     if mine.failure is not None and theirs.failure is not None:
-        return mine.failure.type == theirs.failure.type and last_request(mine) == last_request(
-            theirs
-        )
+        same_end = ending(mine.failure) == ending(theirs.failure)
+        return same_end and last_request(mine) == last_request(theirs)
     return mine.verdict is theirs.verdict and mine.failure is theirs.failure
+
+
+def ending(failure: RemoteFailure) -> tuple[str, bool]:
+    """Return an exception's type, and whether it complains of a None: mostly a missing return."""
+    return failure.type, "NoneType" in failure.message
 
 
 def last_request(outcome: Outcome) -> tuple[Any, ...]:

@@ -6,28 +6,32 @@ import textwrap
 import time
 from typing import Any
 
-from grader.checking import Words
 from grader.codec import encode
 from grader.course import Stage, functions_of
 from grader.diagnosis import failed_to_load, same_value
+from grader.expectations import OBJECT, Words
 from grader.faults import Fault
+from grader.kinds import Kinds
 from grader.remote import Remote, Session, decode_reply
 from grader.results import CheckResult, Misconception
-from grader.runner import Evidence, Example, Outcome
+from grader.runner import Evidence, Outcome
 from grader.submission import Submission, shown
-from grader.transcript import Unprintable, print_program
-from grader.worker import WorkerLost
+from grader.transcript import RemoteFailure, Unprintable, print_program
+from grader.worker import Frame, WorkerLost
 
 PACKAGE = "solutions"
 STATE = "The program alone does not show this: the code keeps state between calls."
+LATE = "The line below was running when the time was up."
 
 
 class Explainer:
     """Turns evidence into results, with the learner's code at hand to try programs on."""
 
-    def __init__(self, stage: Stage, submission: Submission, stack: Any, session: Session):
+    def __init__(
+        self, stage: Stage, submission: Submission, stack: Any, session: Session, kinds: Kinds
+    ):
         self.stage, self.submission = stage, submission
-        self.stack, self.session = stack, session
+        self.stack, self.session, self.kinds = stack, session, kinds
 
     def explain(self, evidence: Evidence, fault: Fault | None, milestone: str) -> CheckResult:
         """Return the result of one check; `fault` is the diagnosed misconception, if any."""
@@ -42,16 +46,31 @@ class Explainer:
             return self.unwritten(result, outcome, milestone)
         if outcome.status == "error":
             return dataclasses.replace(result, message=outcome.message)
+        if not failed_to_load(outcome):
+            outcome = self.kinds.first_misfit(check, example, outcome)
+        got = self.kinds.named(check, example, outcome)
         result = dataclasses.replace(
             result,
-            message=message_of(outcome),
+            message=self.message_of(outcome, got),
             where=self.place_of(outcome, fault),
             misconception=Misconception(fault.id, fault.says) if fault else None,
-            **self.values_of(outcome),
+            **values_of(outcome, got),
         )
         if failed_to_load(outcome):
             return result  # the place says it all
-        return self.with_program(result, evidence, example, outcome)
+        return self.with_program(result, outcome)
+
+    def message_of(self, outcome: Outcome, got: Any) -> str:
+        """Return what went wrong, with the class's name where `got` has one."""
+        message = message_of(outcome)
+        if outcome.frames:
+            message = f"{message} {LATE}"
+        if outcome.failure is not None and (what := interaction(outcome.failure)):
+            command = f"python -m grader {self.stage.name} --debug"
+            message = f"The code {what}, which works only with: {command}"
+        if outcome.verdict is not None and isinstance(got, Words):
+            message = message.replace(f" is {OBJECT}, not ", f" is {got}, not ")
+        return message
 
     def unwritten(self, result: CheckResult, outcome: Outcome, milestone: str) -> CheckResult:
         """A check that reached an exercise nobody has written: to do here, or blocked by another."""
@@ -61,18 +80,7 @@ class Explainer:
         message = f"needs {outcome.exercise} of {owner.id}"
         return dataclasses.replace(result, status="blocked", message=message)
 
-    def values_of(self, outcome: Outcome) -> dict[str, Any]:
-        verdict = outcome.verdict
-        if verdict is None:
-            return {"actual": ending_of(outcome), "expected": None}
-        if verdict.wanted is None and verdict.got is None:
-            return {"actual": None, "expected": None}
-        actual, expected = brief_pair(verdict.got, verdict.wanted)
-        return {"actual": actual, "expected": expected}
-
-    def with_program(
-        self, result: CheckResult, evidence: Evidence, example: Example, outcome: Outcome
-    ) -> CheckResult:
+    def with_program(self, result: CheckResult, outcome: Outcome) -> CheckResult:
         """Add the program that shows the failure, what was printed, and a word if it does not hold."""
         transcript, verdict = outcome.transcript, outcome.verdict
         judged = transcript.position_of(verdict.got) if verdict is not None else None
@@ -116,11 +124,27 @@ class Explainer:
         return answered and same_value(value, verdict.got, verdict.rtol, verdict.atol), printed
 
     def place_of(self, outcome: Outcome, fault: Fault | None) -> str | None:
-        """Return "file:line" of what raised, or of the function that the diagnosis is about."""
-        if outcome.failure is not None and outcome.failure.frames:
-            file, line, _ = outcome.failure.frames[-1]
+        """Return "file:line" of what raised or ran, or of the function that the diagnosis is about.
+
+        That is the innermost frame outside of the functions that were given complete, if any is.
+        """
+        frames = outcome.failure.frames if outcome.failure is not None else outcome.frames
+        if frames:
+            written = [frame for frame in frames if not self.is_given(frame)]
+            file, line, _ = (written or frames)[-1]
             return f"{shown(self.submission.folder / file)}:{line}"
         return self.place_of_fault(fault) if fault is not None else None
+
+    def is_given(self, frame: Frame) -> bool:
+        """Say whether a frame lies in a function that the stub holds complete."""
+        file, line, _ = frame
+        if file not in self.submission.present:
+            return False
+        try:
+            tree = ast.parse((self.submission.folder / file).read_bytes())
+        except (OSError, SyntaxError, ValueError):
+            return False
+        return function_at(tree, line) in self.stage.given
 
     def place_of_fault(self, fault: Fault) -> str | None:
         """Find the function of the reference that holds the fault, in the learner's file."""
@@ -149,6 +173,26 @@ def claim_of(check: Any) -> str:
     return " ".join(textwrap.dedent(check.__doc__ or "").split())
 
 
+def interaction(failure: RemoteFailure) -> str:
+    """Return what the code does that needs a person at a terminal, or ""."""
+    if failure.type == "BdbQuit":
+        return "stops at a breakpoint()"
+    if failure.type == "EOFError" and failure.message.startswith("EOF when reading"):
+        return "waits for input"
+    return ""
+
+
+def values_of(outcome: Outcome, got: Any) -> dict[str, Any]:
+    """Return what was got, which may be described in words, and what was expected, as texts."""
+    verdict = outcome.verdict
+    if verdict is None:
+        return {"actual": ending_of(outcome), "expected": None}
+    if verdict.wanted is not None or verdict.why == "is wrong":
+        actual, expected = brief_pair(got, verdict.wanted)
+        return {"actual": actual, "expected": expected}
+    return {"actual": None if got is None else brief(got), "expected": None}
+
+
 def message_of(outcome: Outcome) -> str:
     """Return what went wrong as one sentence."""
     if outcome.failure is not None:
@@ -174,9 +218,11 @@ def remark_of(result: CheckResult, outcome: Outcome) -> str:
     if outcome.status == "crashed":
         return "ends the Python process"
     if outcome.failure is not None:
-        return f"raises {one_line(ending_of(outcome) or '')}"
+        return interaction(outcome.failure) or f"raises {one_line(ending_of(outcome) or '')}"
     if result.actual is None:
         return f"wrong: {result.message}"
+    if result.expected is None:
+        return f"got {one_line(result.actual)}"
     return f"got {one_line(result.actual)}, expected {one_line(result.expected or '')}"
 
 
@@ -198,7 +244,7 @@ def brief(value: Any, digits: int = 6) -> str:
     if isinstance(value, Words):
         return str(value)
     if isinstance(value, Remote):
-        return "another object"
+        return OBJECT
     if isinstance(value, float):
         return repr(float(f"{value:.{digits}g}"))
     if isinstance(value, list | tuple):

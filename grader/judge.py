@@ -3,6 +3,7 @@
 import secrets
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +12,7 @@ from grader.diagnosis import Suspects, diagnose, variants_of
 from grader.errors import UsageError
 from grader.explain import Explainer, message_of
 from grader.faults import faults_of
+from grader.kinds import Kinds
 from grader.remote import Session
 from grader.results import MilestoneResult, StageResult
 from grader.runner import Evidence, Example, Outcome, gather, shrink
@@ -80,22 +82,24 @@ def grade(
             if options.diagnose and faults_of(stage) and any(e.shown for e in evidence.values()):
                 progress("looking for the cause", 0, 0)
                 names = name_causes(stage, space, list(evidence.values()))
-            explainer = Explainer(stage, submission, stack, session)
             unwritten = unwritten_exercises(submission)
-            results = tuple(
-                MilestoneResult(
-                    m.id,
-                    m.title,
-                    0 if options.debug else m.points,
-                    m.bonus,
-                    tuple(
-                        explainer.explain(evidence[c.__name__], names.get(c.__name__), m.id)
-                        for c in stage.checks[m.id]
-                    ),
-                    tuple(name for name in m.exercises if name in unwritten),
+            kinds = Kinds(stage, session, space)
+            explainer = Explainer(stage, submission, stack, session, kinds)
+            with closing(kinds):
+                results = tuple(
+                    MilestoneResult(
+                        m.id,
+                        m.title,
+                        0 if options.debug else m.points,
+                        m.bonus,
+                        tuple(
+                            explainer.explain(evidence[c.__name__], names.get(c.__name__), m.id)
+                            for c in stage.checks[m.id]
+                        ),
+                        tuple(name for name in m.exercises if name in unwritten),
+                    )
+                    for m in milestones
                 )
-                for m in milestones
-            )
         finally:
             worker.close()
     result = StageResult(
@@ -118,7 +122,7 @@ def where_programs_run(submission: Submission) -> list[str]:
     home = shown(submission.home)
     if submission.target != "submission" or home == ".":
         return []
-    return [f"The printed programs run in the folder {home}"]
+    return [f"Run the printed programs in the folder {home}"]
 
 
 def gather_all(

@@ -239,6 +239,27 @@ def test_a_mistake_shows_beside_what_is_not_written_yet(graded, stage1, tmp_path
     assert by_name["test_products_and_quotients"].status == "todo"
 
 
+def test_a_value_without_a_counterpart_is_shown_alone(graded, solved):
+    replace(solved / "network.py", "generator.uniform(-1, 1)", "generator.uniform(-3, 3)")
+    [check] = [c for c in failures(graded(solved, only="1.10")) if c.message == "weights outside -1 to 1"]
+    assert check.expected is None
+    assert check.actual.startswith("[")
+    assert check.repro.splitlines()[-1].endswith(f"# got {check.actual}")
+
+
+def test_what_goes_wrong_because_of_none_has_no_other_name(graded, solved):
+    """A text instead of a number raises where None does, and was called a missing return."""
+    cosine = "return Value(math.cos(self.data), (self,), gradient)"
+    replace(solved / "autodiff.py", cosine, cosine.replace("math.cos(self.data)", "str(math.cos(self.data))"))
+    found = failures(graded(solved, only="1.8"))
+    assert found
+    assert {c.misconception for c in found} == {None}
+    replace(solved / "autodiff.py", cosine.replace("math.cos(self.data)", "str(math.cos(self.data))"), cosine.removeprefix("return "))
+    found = {c.name: c for c in failures(graded(solved, only="1.8"))}
+    assert "never returns it" in found["test_sin_cos"].misconception.says
+    assert found["test_sin_cos"].repro.splitlines()[-1].split() == "a.cos() # got None, expected a Value".split()
+
+
 def test_a_check_that_fails_on_the_solution_too_is_the_graders_fault(command, course):
     checks = course / "stages" / "stage1_autodiff" / "checks_dual.py"
     replace(checks, "expect_close(power.tangent, 0.0", "expect_close(power.tangnt, 0.0")
