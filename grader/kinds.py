@@ -4,7 +4,6 @@ The name of a class is the learner's claim: it is shown as a word, and decides n
 """
 
 import dataclasses
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +11,7 @@ from grader.course import Check, Stage
 from grader.diagnosis import cost_of, same_value
 from grader.expectations import OBJECT, Judgement, Words, kind_of
 from grader.remote import Remote, Session
-from grader.runner import Example, Outcome, marker_of, run_example
+from grader.runner import Example, Outcome, give_time, marker_of, run_example
 from grader.submission import Workspace
 from grader.transcript import Event, Transcript
 from grader.worker import Worker, WorkerLost
@@ -73,8 +72,7 @@ class Kinds:
 
 
 def again(check: Check, example: Example, session: Session) -> Outcome:
-    session.patience = cost_of(check)
-    session.deadline = time.monotonic() + 2 * session.patience
+    give_time(session, cost_of(check))
     return run_example(check, example, session)
 
 

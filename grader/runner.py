@@ -246,8 +246,7 @@ def gather(
     """
     marker = marker_of(check)
     evidence = Evidence(check, seed)
-    session.patience = (marker.seconds or REQUEST_SECONDS) * patience
-    session.deadline = time.monotonic() + max(CHECK_SECONDS, 2 * session.patience)
+    give_time(session, (marker.seconds or REQUEST_SECONDS) * patience)
 
     def visit(example: Example) -> None:
         evidence.take(example, run_example(check, example, session), known)
@@ -263,12 +262,19 @@ def gather(
     return evidence
 
 
+def give_time(session: Session, patience: float) -> None:
+    """Start the time of a check; one request may take `patience` seconds."""
+    session.patience = patience
+    session.deadline = time.monotonic() + max(CHECK_SECONDS, 2 * patience)
+
+
 def shrink(evidence: Evidence, session: Session, examples: int = 0) -> None:
     """Look for the smallest example that fails in the way the first failing one does."""
     check, (example, outcome) = evidence.check, evidence.failing[0]
     evidence.shrunk = example, outcome
     best = size(outcome)
     wanted = kind_of_failure(outcome)
+    give_time(session, marker_of(check).seconds or REQUEST_SECONDS)
     runs = 0
 
     def visit(example: Example) -> None:

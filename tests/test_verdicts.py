@@ -5,6 +5,7 @@ import shutil
 import pytest
 from conftest import replace
 
+from grader import judge
 from grader.course import ROOT
 from grader.stubs import stub_of
 
@@ -204,6 +205,19 @@ def test_the_same_seed_gives_the_same_verdict_and_program(graded, solved):
     replace(solved / "autodiff.py", "return upstream * b, upstream * a", "return upstream * a, upstream * b")
     first, second = graded(solved, only="1.2", seed=5), graded(solved, only="1.2", seed=5)
     assert first.milestones == second.milestones
+
+
+def test_checks_that_took_long_leave_time_for_the_shortest_program(graded, solved, monkeypatch):
+    replace(solved / "autodiff.py", "return upstream * b, upstream * a", "return upstream * a, upstream * b")
+    quick = graded(solved, only="1.2", seed=5)
+    shrink = judge.shrink
+
+    def late(evidence, session, examples):
+        session.deadline = 0.0
+        shrink(evidence, session, examples)
+
+    monkeypatch.setattr(judge, "shrink", late)
+    assert graded(solved, only="1.2", seed=5).milestones == quick.milestones
 
 
 def test_code_that_keeps_state_between_calls_is_told_so(graded, solved):
