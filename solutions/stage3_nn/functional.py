@@ -10,9 +10,33 @@ from solutions.stage2_tensor.tensor import floating, record, where
 from .gaussian import density, share_below
 
 
+BLOCK = 1 << 15  # elements: with what a function needs on its way, they fit in the cache
+
+
+@np.errstate(all="ignore")
+def elementwise(x, function):
+    """Return f(x), where `function` maps an array to the pair f, f' at its elements.
+
+    Block by block: gelu of half a million elements takes a quarter of the time so.
+    """
+    x = floating(x)
+    flat = x.data.reshape(-1)
+    value, slope = np.empty_like(flat), np.empty_like(flat)
+    for start in range(0, flat.size, BLOCK):
+        block = slice(start, start + BLOCK)
+        value[block], slope[block] = function(flat[block])
+    slope = slope.reshape(x.shape)
+    return record(value.reshape(x.shape), (x,), lambda g: (g * slope,))
+
+
 def leaky_relu(x, slope=0.01):
     """Return x where x > 0 and slope * x elsewhere; the derivative at 0 is `slope`."""
-    return where(x > 0, x, x * slope)
+
+    def function(x):
+        slopes = np.array([slope, 1], x.dtype).take(x > 0)  # half the time of np.where
+        return x * slopes, slopes
+
+    return elementwise(x, function)
 
 
 def gelu(x, approximate="none"):
@@ -21,50 +45,86 @@ def gelu(x, approximate="none"):
     With approximate="tanh", Phi(x) is nearly (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2.
     ValueError for another word. Hendrycks and Gimpel, Gaussian Error Linear Units (2016).
     """
-    if approximate == "tanh":
-        inner = math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x * x))
-        return 0.5 * x * (1 + inner.tanh())
-    if approximate != "none":
+    if approximate not in ("none", "tanh"):
         raise ValueError(f'approximate is "none" or "tanh", not {approximate!r}')
-    x = floating(x)
-    below = share_below(x.data)
-    gradient = lambda g: (g * (below + x.data * density(x.data)),)
-    return record(x.data * below, (x,), gradient)
+    return elementwise(x, exact_gelu if approximate == "none" else tanh_gelu)
+
+
+def exact_gelu(x):
+    """Return gelu of an array, and its derivative."""
+    share = share_below(x)
+    return x * share, share + x * density(x)
+
+
+def tanh_gelu(x):
+    """Return the approximation of gelu by tanh, and its derivative."""
+    root, square = math.sqrt(2 / math.pi), x * x
+    tanh = np.tanh(root * x * (1 + 0.044715 * square))
+    share = (1 + tanh) / 2
+    return x * share, share + x * (1 - tanh * tanh) * (root / 2 * (1 + 3 * 0.044715 * square))
 
 
 def silu(x):
     """Return x * sigmoid(x)."""
-    return x * x.sigmoid()
+
+    def function(x):
+        share = sigmoid(x)
+        return x * share, share * (1 + x * (1 - share))
+
+    return elementwise(x, function)
 
 
 def softplus(x):
     """Return log(1 + e ** x), a smooth relu; finite for every number."""
-    x = floating(x)
-    out = np.maximum(x.data, 0) + np.log1p(np.exp(-np.abs(x.data)))  # e ** -|x| never overflows
-    return record(out, (x,), lambda g: (g * x.detach().sigmoid().data,))
+    return elementwise(
+        x, lambda x: (np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))), sigmoid(x))
+    )
+
+
+def sigmoid(x):
+    """Return 1 / (1 + e ** -x) for an array, multiplied by e ** x / e ** x where x < 0.
+
+    So no exponential overflows.
+    """
+    return np.exp(np.minimum(x, 0)) / (1 + np.exp(-np.abs(x)))
 
 
 # Softmax and its relatives subtract the largest element first: the result is the same, and no
 # exponential overflows. They have their own gradients: through exp, sum and log, the way back
-# would be several times as long, and NaN at entries of -inf.
+# would be several times as long, and NaN at entries of -inf. They write into arrays of their own
+# making: a new large array costs more time than what is computed into it.
 
 
 @np.errstate(invalid="ignore")
 def softmax(x, axis=-1):
     """Return e ** x over its sum along `axis`. An entry of -inf becomes 0; of only those, NaN."""
     x = floating(x)
-    powers = np.exp(x.data - largest(x.data, axis))
-    out = powers / powers.sum(axis=axis, keepdims=True)
-    return record(out, (x,), lambda g: (out * (g - (g * out).sum(axis=axis, keepdims=True)),))
+    out = x.data - largest(x.data, axis)
+    np.exp(out, out=out)
+    out /= out.sum(axis=axis, keepdims=True)
+
+    def gradient(g):
+        in_x = g * out
+        in_x -= out * in_x.sum(axis=axis, keepdims=True)
+        return (in_x,)
+
+    return record(out, (x,), gradient)
 
 
 @np.errstate(all="ignore")
 def log_softmax(x, axis=-1):
     """Return the logarithm of softmax(x, axis); finite where that is too small for a number."""
     x = floating(x)
-    shifted = x.data - largest(x.data, axis)
-    out = shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
-    return record(out, (x,), lambda g: (g - np.exp(out) * g.sum(axis=axis, keepdims=True),))
+    out = x.data - largest(x.data, axis)
+    out -= np.log(np.exp(out).sum(axis=axis, keepdims=True))
+
+    def gradient(g):
+        in_x = np.exp(out)
+        in_x *= -g.sum(axis=axis, keepdims=True)
+        in_x += g
+        return (in_x,)
+
+    return record(out, (x,), gradient)
 
 
 @np.errstate(all="ignore")
@@ -74,7 +134,10 @@ def logsumexp(x, axis=-1, keepdims=False):
     top = largest(x.data, axes)
     top = np.where(np.isfinite(top), top, 0)  # inf - inf is NaN
     out = np.log(np.exp(x.data - top).sum(axis=axes, keepdims=True)) + top
-    gradient = lambda g: (with_axes(g, axes, x.shape) * np.exp(x.data - out),)
+
+    def gradient(g):
+        return (with_axes(g, axes, x.shape) * np.exp(x.data - out),)
+
     return record(out if keepdims else out.squeeze(axes), (x,), gradient)
 
 

@@ -54,14 +54,14 @@ def cross_entropy(
     check_range(ids[counts], input.shape[1])
     ids = np.where(counts, ids, 0)
     weights = class_weights(weight, input)  # (C,)
-    losses = -log_softmax(input, axis=1)  # (N, C)
+    logs = log_softmax(input, axis=1)  # (N, C)
     share = weights[ids] * counts  # (N,)
-    own = losses[np.arange(len(ids)), ids] * share  # (N,)
+    losses = logs[np.arange(len(ids)), ids] * -share  # (N,)
     if label_smoothing:
-        spread = (losses * weights).mean(axis=1)  # (N,)
-        own = own * (1 - label_smoothing) + spread * label_smoothing
-    own = where(counts, own, 0.0)
-    return own.sum() / share.sum() if reduction == "mean" else reduced(own, reduction)
+        spread = (logs * -weights).mean(axis=1)  # (N,)
+        losses = losses * (1 - label_smoothing) + spread * label_smoothing
+    losses = where(counts, losses, 0.0)
+    return losses.sum() / share.sum() if reduction == "mean" else reduced(losses, reduction)
 
 
 def class_weights(weight, logits):

@@ -7,21 +7,34 @@ from solutions.stage2_tensor.tensor import Tensor, floating, record
 from .module import Module, Parameter
 
 
-def standardise(x, axes, eps):
-    """Return (x - mean) / sqrt(variance + eps), of the elements over `axes`.
+def layer_norm(x, weight, bias, eps):
+    """Return (x - mean) / sqrt(variance + eps) * weight + bias, over the last axes of x.
 
-    Both statistics depend on x, hence the two means in the gradient. Fused: see below.
+    These are the axes of weight and bias. Both statistics depend on x, hence the
+    two means in its gradient. Fused, and means taken as products with a matrix
+    of one column: a third of the time that sums of small operations take.
     """
-    x = floating(x)
-    centred = x.data - x.data.mean(axis=axes, keepdims=True)
-    scale = 1 / np.sqrt(np.square(centred).mean(axis=axes, keepdims=True) + x.dtype.type(eps))
-    out = centred * scale
+    n = weight.size
+    rows, w = x.data.reshape(-1, n), weight.data.reshape(n)
+    averager = np.full((n, 1), 1 / n, x.dtype)
+    unit = rows - rows @ averager  # (R, n)
+    variance = np.einsum("ij,ij->i", unit, unit) / n  # (R,)
+    scale = (1 / np.sqrt(variance + x.dtype.type(eps)))[:, None]  # (R, 1)
+    unit *= scale
 
     def gradient(g):
-        along = (g * out).mean(axis=axes, keepdims=True)
-        return (scale * (g - g.mean(axis=axes, keepdims=True) - out * along),)
+        g = g.reshape(rows.shape)
+        along, weighing = g * unit, w[:, None] * averager  # (R, n), (n, 1)
+        in_x = g * w
+        in_x -= g @ weighing
+        in_x -= unit * (along @ weighing)
+        in_x *= scale
+        in_weight, in_bias = along.sum(axis=0), g.sum(axis=0)
+        return in_x.reshape(x.shape), in_weight.reshape(weight.shape), in_bias.reshape(bias.shape)
 
-    return record(out, (x,), gradient)
+    out = unit * w
+    out += bias.data.reshape(n)
+    return record(out.reshape(x.shape), (x, weight, bias), gradient)
 
 
 class LayerNorm(Module):
@@ -42,8 +55,8 @@ class LayerNorm(Module):
 
     def forward(self, x):
         """Return a Tensor like x. ValueError unless x's last axes have `normalized_shape`."""
-        axes = last_axes(x, self.normalized_shape)
-        return standardise(x, axes, self.eps) * self.weight + self.bias
+        last_axes(x, self.normalized_shape)
+        return layer_norm(floating(x), self.weight, self.bias, self.eps)
 
 
 class RMSNorm(Module):
@@ -79,6 +92,22 @@ def last_axes(x, shape):
     if first < 0 or x.shape[first:] != shape:
         raise ValueError(f"cannot normalise shape {x.shape} over last axes of {shape}")
     return tuple(range(first, x.ndim))
+
+
+def standardise(x, axes, eps):
+    """Return (x - mean) / sqrt(variance + eps), of the elements over `axes`: a primitive, too."""
+    x = floating(x)
+    out = x.data - x.data.mean(axis=axes, keepdims=True)
+    scale = 1 / np.sqrt(np.square(out).mean(axis=axes, keepdims=True) + x.dtype.type(eps))
+    out *= scale
+
+    def gradient(g):
+        in_x = g - g.mean(axis=axes, keepdims=True)
+        in_x -= out * (g * out).mean(axis=axes, keepdims=True)
+        in_x *= scale
+        return (in_x,)
+
+    return record(out, (x,), gradient)
 
 
 class BatchNorm(Module):
