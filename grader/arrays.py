@@ -57,12 +57,12 @@ def arrays(
     count = int(np.prod(shape))
     pool = numbers(low, high, away)
     items = draw(st.lists(pool, min_size=count, max_size=count, unique=distinct))
-    order = pick(draw, ("C", "F")) if len(shape) > 1 else "C"
-    return np.array(items, dtype).reshape(shape).copy(order=order)
+    array = np.array(items, dtype).reshape(shape)
+    return np.asfortranarray(array) if len(shape) > 1 and draw(positions(2)) else array
 
 
 @st.composite
-def pairs_to_broadcast(draw: Any, dtype: Any = "float32", **limits: Any) -> list[np.ndarray]:
+def pairs_to_broadcast(draw: Any, dtype: Any = "float32", low: float = -3.0) -> list[np.ndarray]:
     """Two arrays whose shapes broadcast: axes missing in front, of length 1, or equal."""
     whole = draw(shapes(empty=True))
     dtype = draw(dtype) if isinstance(dtype, st.SearchStrategy) else dtype
@@ -71,7 +71,7 @@ def pairs_to_broadcast(draw: Any, dtype: Any = "float32", **limits: Any) -> list
         rank = draw(positions(len(whole) + 1))
         part = whole[rank:]
         part = tuple(1 if draw(positions(3)) == 0 else n for n in part)
-        found.append(draw(arrays(part, dtype, **limits)))
+        found.append(draw(arrays(part, dtype, low)))
     return found
 
 
@@ -124,7 +124,7 @@ def indices(draw: Any, shape: Sequence[int], arrays_too: bool = True) -> Any:
         else:
             part = draw(slices(shape[axis]))
         parts.append(part)
-    if named < rank and gap < named or draw(positions(4)) == 0:
+    if (named < rank and gap < named) or draw(positions(4)) == 0:
         parts.insert(gap, ...)
     if draw(positions(3)) == 0 and special is None:
         parts.insert(draw(positions(len(parts) + 1)), None)

@@ -34,7 +34,7 @@ from grader.expectations import (
     raises,
     recorded,
 )
-from grader.laws import expect_array, expect_operation, expect_program, slopes
+from grader.laws import expect_array, expect_module, expect_operation, expect_program, slopes
 from grader.memory import growth_of_memory, peak_of_memory
 from grader.programs import ArrayProgram, Const, Program, Step
 from grader.remote import Remote
@@ -51,12 +51,13 @@ from grader.strategies import (
 from grader.transcript import SYMBOLS
 
 __all__ = [
-    "ARITHMETIC", "ERRORS", "EXPONENTS", "FUNCTIONS", "ArrayProgram", "Const", "Program", "Seed", "Step",
-    "arrays", "axes", "beside", "compare", "constants", "dtypes",
-    "expect", "expect_array", "expect_close", "expect_is", "expect_kind", "expect_operation",
-    "expect_program", "expect_raises", "fans", "growth_of_memory", "indices", "milestone", "numbers", "pairs_to_broadcast", "peak_of_memory",
-    "programs", "raises", "shapes", "single_operations", "slopes", "spread", "weights",
-    "Failed", "Judgement", "Words", "number_matches", "recorded",
+    "ARITHMETIC", "ERRORS", "EXPONENTS", "FUNCTIONS", "ArrayProgram", "Const", "Failed",
+    "Judgement", "Program", "Seed", "Step", "Words", "arrays", "axes", "beside", "compare",
+    "constants", "dtypes", "expect", "expect_array", "expect_close", "expect_is", "expect_kind",
+    "expect_module", "expect_operation", "expect_program", "expect_raises", "fans",
+    "growth_of_memory", "indices", "milestone", "number_matches", "numbers", "pairs_to_broadcast",
+    "peak_of_memory", "programs", "raises", "recorded", "shapes", "single_operations", "slopes",
+    "spread", "weights",
 ]  # fmt: skip
 
 

@@ -137,6 +137,7 @@ def command_of(stage: Stage, chosen: dict[str, Any]) -> str:
     words = [stage.name]
     words += ["--solutions"] if chosen["solutions"] else []
     words += ["--submission", str(chosen["submission"])] if chosen["submission"] else []
+    words += ["--mine"] if chosen["mine"] else []
     return " ".join(words)
 
 

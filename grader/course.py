@@ -129,6 +129,15 @@ def read_stages(root: Path = ROOT) -> list[Stage]:
     return [read_stage(path, root) for path in paths]
 
 
+def exercises_up_to(stage: Stage) -> dict[str, Milestone]:
+    """Return the exercises of a stage and of those before it, by name; its own prevail."""
+    found: dict[str, Milestone] = {}
+    for earlier in read_stages(stage.root):
+        if earlier.name < stage.name:
+            found |= earlier.exercises
+    return found | stage.exercises
+
+
 def find_stage(name: str, root: Path = ROOT) -> Stage:
     """Return a stage by its name; UsageError lists the known ones."""
     stages = read_stages(root)

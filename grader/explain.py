@@ -4,10 +4,12 @@ import ast
 import dataclasses
 import textwrap
 import time
+from collections.abc import Mapping
 from typing import Any
 
+from grader.blame import Blame
 from grader.codec import encode
-from grader.course import Stage, functions_of
+from grader.course import Stage, exercises_up_to, functions_of
 from grader.diagnosis import failed_to_load, same_value
 from grader.expectations import OBJECT, Words
 from grader.faults import Fault
@@ -21,6 +23,7 @@ from grader.worker import Frame, WorkerLost
 
 PACKAGE = "solutions"
 STATE = "The program alone does not show this: the code keeps state between calls."
+USE_MINE = "from grader import use_mine; use_mine()\n"
 LATE = "The line below was running when the time was up."
 
 
@@ -28,10 +31,19 @@ class Explainer:
     """Turns evidence into results, with the learner's code at hand to try programs on."""
 
     def __init__(
-        self, stage: Stage, submission: Submission, stack: Any, session: Session, kinds: Kinds
+        self,
+        stage: Stage,
+        submission: Submission,
+        stack: Any,
+        session: Session,
+        kinds: Kinds,
+        blames: Mapping[str, Blame],
+        mine: bool = False,
     ):
+        """`blames` by the names of checks; `mine`: earlier stages are the learner's own."""
         self.stage, self.submission = stage, submission
         self.stack, self.session, self.kinds = stack, session, kinds
+        self.blames, self.mine = blames, mine
 
     def explain(self, evidence: Evidence, fault: Fault | None, milestone: str) -> CheckResult:
         """Return the result of one check; `fault` is the diagnosed misconception, if any."""
@@ -58,6 +70,11 @@ class Explainer:
         )
         if failed_to_load(outcome):
             return result  # the place says it all
+        blame = self.blames.get(result.name)
+        if blame is not None:
+            result = dataclasses.replace(
+                result, blame=str(blame), misconception=blame.misconception, where=None
+            )
         return self.with_program(result, outcome)
 
     def message_of(self, outcome: Outcome, got: Any) -> str:
@@ -74,7 +91,7 @@ class Explainer:
 
     def unwritten(self, result: CheckResult, outcome: Outcome, milestone: str) -> CheckResult:
         """A check that reached an exercise nobody has written: to do here, or blocked by another."""
-        owner = self.stage.exercises[outcome.exercise]
+        owner = exercises_up_to(self.stage)[outcome.exercise]
         if owner.id == milestone:
             return dataclasses.replace(result, message=f"to do: {outcome.exercise}")
         message = f"needs {outcome.exercise} of {owner.id}"
@@ -86,23 +103,22 @@ class Explainer:
         judged = transcript.position_of(verdict.got) if verdict is not None else None
         remark = remark_of(result, outcome)
         try:
-            program = print_program(
-                transcript, self.submission.package, self.stage.names, remark, judged
-            )
-            trial = print_program(
-                transcript, f"{PACKAGE}.{self.stage.folder}", self.stage.names, "", judged
-            )
+            names, package = self.stage.names, f"{PACKAGE}.{self.stage.folder}"
+            shown_as = package if self.mine else self.submission.package
+            program = print_program(transcript, shown_as, names, remark, judged)
+            trial = print_program(transcript, package, names, "", judged)
         except Unprintable:
             return result
+        whole = (USE_MINE if self.mine else "") + program.text
         if not transcript.events or outcome.status in ("timeout", "crashed"):
-            text = program.text if transcript.events else None
+            text = whole if transcript.events else None
             return dataclasses.replace(
                 result, repro=text, stdout=self.session.worker.printed.text()
             )
         confirmed, printed = self.try_program(trial.body, outcome, judged is not None)
         if not confirmed:
             result = dataclasses.replace(result, message=f"{result.message} {STATE}")
-        return dataclasses.replace(result, repro=program.text, stdout=printed)
+        return dataclasses.replace(result, repro=whole, stdout=printed)
 
     def try_program(self, source: str, outcome: Outcome, judged: bool) -> tuple[bool, str]:
         """Run a printed program on freshly loaded code: does it show the same, and what does it print?"""

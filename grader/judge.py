@@ -5,9 +5,11 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from grader.course import Check, Milestone, Stage
+from grader.blame import Blame, find_blame
+from grader.course import Check, Milestone, Stage, exercises_up_to
 from grader.diagnosis import Suspects, diagnose, variants_of
 from grader.errors import UsageError
 from grader.explain import Explainer, message_of
@@ -17,7 +19,7 @@ from grader.remote import Session
 from grader.results import MilestoneResult, StageResult
 from grader.runner import Evidence, Example, Outcome, gather, shrink
 from grader.stubs import unwritten_exercises
-from grader.submission import Submission, Workspace, shown, workspace
+from grader.submission import Submission, Workspace, earlier_submissions, shown, workspace
 from grader.worker import LocalWorker, Worker
 
 SLOW = 2  # after so many checks that did not finish, the others get a quarter of the time
@@ -67,7 +69,8 @@ def grade(
     seed = secrets.randbelow(10**6) if options.seed is None else options.seed
     with workspace(stage) as space:
         worker = LocalWorker() if options.debug else Worker()
-        stack = space.place(submission)
+        earlier = earlier_submissions(submission) if options.mine else []
+        stack = space.place(submission, earlier)
         if options.debug:
             stack[stage.folder] = submission.folder
         worker.load(stage.folder, stack, stage.names)
@@ -78,13 +81,20 @@ def grade(
                 if e.failing and not options.debug:
                     progress("looking for the shortest program", 0, 0)
                     shrink(e, session, options.examples)
+            blames: dict[str, Blame] = {}
+            if earlier:
+                progress("looking for the stage to blame", 0, 0)
+                grade_one = partial(grade_milestone, seed=seed)
+                blames = find_blame(evidence.values(), stage, space, earlier, grade_one)
             names = {}
             if options.diagnose and faults_of(stage) and any(e.shown for e in evidence.values()):
                 progress("looking for the cause", 0, 0)
-                names = name_causes(stage, space, list(evidence.values()))
+                own = [e for name, e in evidence.items() if name not in blames]
+                names = name_causes(stage, space, own)
             unwritten = unwritten_exercises(submission)
             kinds = Kinds(stage, session, space)
-            explainer = Explainer(stage, submission, stack, session, kinds)
+            mine = options.mine and submission.target != "submission"
+            explainer = Explainer(stage, submission, stack, session, kinds, blames, mine)
             with closing(kinds):
                 results = tuple(
                     MilestoneResult(
@@ -117,6 +127,11 @@ def grade(
     return Grading(result, evidence)
 
 
+def grade_milestone(submission: Submission, id: str, seed: int) -> StageResult:
+    """Grade one milestone of an earlier stage by itself, on the solutions before it."""
+    return grade(submission, Options(seed=seed, only=id)).result
+
+
 def where_programs_run(submission: Submission) -> list[str]:
     """Say from which folder the printed programs import, if it is not the one people are in."""
     home = shown(submission.home)
@@ -139,7 +154,7 @@ def gather_all(
     if len(set(names)) < len(names):
         raise UsageError(f"two checks of {stage.name} have the same name")
     found: dict[str, Evidence] = {}
-    known = frozenset(stage.exercises)
+    known = frozenset(exercises_up_to(stage))
     late = 0
     for number, (milestone, check) in enumerate(plan):
         progress(f"{milestone.id} {milestone.title}", number, len(plan))

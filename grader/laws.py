@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from grader.arrays import spread
-from grader.expectations import expect_close
+from grader.expectations import expect, expect_close, kind_of
 from grader.programs import ArrayProgram
 
 STEP = 1e-5
@@ -81,3 +81,39 @@ def expect_program(stage: Any, program: ArrayProgram, weights: Sequence[float], 
     output.backward(upstream)
     for tensor, slope in zip(inputs, program.gradients(), strict=True):
         expect_array(tensor.grad, upstream * slope, dtype, "gradient")
+
+
+def expect_module(
+    stage: Any,
+    module: Any,
+    names: Sequence[str],
+    formula: Formula,
+    inputs: Sequence[np.ndarray],
+    weights: Sequence[float],
+) -> None:
+    """`module` computes `formula(*inputs, *parameters)` and sends slopes to inputs and parameters.
+
+    `names` are the attributes that hold the parameters.
+    """
+    dtype = inputs[0].dtype
+    tensors = [stage.Tensor(x, requires_grad=True) for x in inputs]
+    parameters = [getattr(module, name) for name in names]
+    held = [parameter.data for parameter in parameters]
+    for name, array in zip(names, held, strict=True):
+        expect_kind_of_array(array, f"{name}.data")
+    exact = [x.astype(np.float64) for x in (*inputs, *held)]
+    value = np.asarray(formula(*exact))
+    result = module(*tensors)
+    expect_array(result.data, value, dtype, "data")
+    upstream = spread(weights, value.shape, dtype)
+    result.backward(upstream)
+    wanted = slopes(formula, exact, upstream)
+    for tensor, want in zip(tensors, wanted, strict=False):
+        expect_array(tensor.grad, want, dtype, "gradient of the input")
+    for name, parameter, want in zip(names, parameters, wanted[len(inputs) :], strict=True):
+        expect_array(parameter.grad, want, "float32", f"gradient of {name}")
+
+
+def expect_kind_of_array(value: Any, label: str) -> None:
+    """An array, of whatever shape."""
+    expect(isinstance(value, np.ndarray), f"is {kind_of(value)}, not an array", value, label=label)

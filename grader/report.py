@@ -111,6 +111,8 @@ def check_lines(milestone: MilestoneResult, check: CheckResult) -> list[Line]:
         lines.append([])
     if check.message and not (check.repro and check.actual and check.expected and is_plain(check)):
         lines += paragraph(check.message, "")
+    if check.blame is not None:
+        lines += blame_lines(check.blame)
     if check.misconception is not None:
         lines += paragraph(f"A common cause: {check.misconception.says}", "bold yellow")
     if check.where is not None:
@@ -119,6 +121,18 @@ def check_lines(milestone: MilestoneResult, check: CheckResult) -> list[Line]:
         lines.append([("  Your code printed:", "")])
         lines += [[(f"    | {safe(line)}", "dim")] for line in clip(check.stdout).splitlines()]
     return lines
+
+
+def blame_lines(blame: str) -> list[Line]:
+    """Say in which earlier stage of the learner's the bug sits, and how to see it there."""
+    stage, _, milestone = blame.partition(" ")
+    number = stage.removeprefix("stage")
+    if not milestone:
+        text = f"Your stage {number} breaks this, though it passes its own checks."
+        return paragraph(text, "bold yellow")
+    command = f"python -m grader {stage} --only {milestone}"
+    text = f"The bug is in your stage {number}: {milestone} fails there. See it: {command}"
+    return paragraph(text, "bold yellow")
 
 
 def is_plain(check: CheckResult) -> bool:

@@ -43,7 +43,10 @@ OPERATORS: dict[str, Callable[..., Any]] = {
 
 
 class Namespace:
-    """The public names of a stage, from whichever of its files; each file loads when first needed."""
+    """The public names of a stage, from whichever of its files; each file loads when first needed.
+
+    A file of an earlier stage stands with its folder: "stage2_tensor/tensor.py".
+    """
 
     def __init__(self, stage: str, files: dict[str, str]):
         self.__dict__.update(_stage=stage, _files=files)
@@ -51,8 +54,8 @@ class Namespace:
     def __getattr__(self, name: str) -> Any:
         if name not in self._files:
             raise AttributeError(f"the stage has no {name!r}")
-        file = self._files[name]
-        full_name = f"{finder.PACKAGE}.{self._stage}.{file.removesuffix('.py')}"
+        stage, _, file = self._files[name].rpartition("/")
+        full_name = f"{finder.PACKAGE}.{stage or self._stage}.{file.removesuffix('.py')}"
         try:
             module = importlib.import_module(full_name)
         except ModuleNotFoundError as error:

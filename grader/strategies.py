@@ -148,7 +148,9 @@ def begin(inputs: Sequence[Any], room: int) -> AnyBuilder:
     return Lanes(inputs, room) if lanes else Builder(inputs, room)
 
 
-def draw_inputs(draw: Any, count: int, lanes: int, low: float = -3.0, high: float = 3.0) -> list[Any]:
+def draw_inputs(
+    draw: Any, count: int, lanes: int, low: float = -3.0, high: float = 3.0
+) -> list[Any]:
     """Draw numbers, or lists of `lanes` of them."""
     pool = numbers(low, high)
     if not lanes:
@@ -256,9 +258,7 @@ def single_operations(
 
 
 @st.composite
-def fans(
-    draw: Any, ops: Sequence[str] = ARITHMETIC, lanes: int = 0
-) -> Program | ArrayProgram:
+def fans(draw: Any, ops: Sequence[str] = ARITHMETIC, lanes: int = 0) -> Program | ArrayProgram:
     """One input, used by two or three operations, whose weighted results are added up."""
     builder = begin(draw_inputs(draw, 1, lanes, 0.3, 3.0), room=14)
     branches = []

@@ -3,7 +3,7 @@
 import hashlib
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,6 +76,25 @@ def find_submission(stage: Stage, target: str, folder: Path | None = None) -> Su
     return found
 
 
+def earlier_submissions(submission: Submission) -> list[Submission]:
+    """Return the learner's own work in the stages before a submission's, in order.
+
+    It lies in stages/, or beside the submission's folder. UsageError where a stage is missing.
+    """
+    stage = submission.stage
+    earlier = [s for s in read_stages(stage.root) if s.name < stage.name]
+    if submission.target != "submission":
+        return [find_submission(s, "stages") for s in earlier]
+    beside = submission.folder.parent
+    for s in earlier:
+        if not (beside / s.folder).is_dir():
+            raise UsageError(
+                f"--mine needs {shown(beside / s.folder)} beside {shown(submission.folder)}. "
+                f"Without it, leave --mine out."
+            )
+    return [find_submission(s, "submission", beside / s.folder) for s in earlier]
+
+
 def one_of(stage: Stage) -> str:
     return " or ".join(stage.files)
 
@@ -96,13 +115,22 @@ class Workspace:
             s.folder: s.source("solutions") for s in read_stages(stage.root) if s.name < stage.name
         }
 
-    def place(self, submission: Submission) -> dict[str, Path]:
-        """Copy the submission's declared files; return the stack for a worker."""
-        target = self.folder / "submission" / self.stage.folder
-        target.mkdir(parents=True)
-        for file in submission.present:
-            shutil.copyfile(submission.folder / file, target / file)
-        return {**self.earlier, self.stage.folder: target}
+    def place(self, submission: Submission, earlier: Iterable[Submission] = ()) -> dict[str, Path]:
+        """Copy the declared files of submissions of one or more stages; return the stack for a worker."""
+        return self.reference() | dict(map(self.copied, [*earlier, submission]))
+
+    def with_earlier(self, earlier: Iterable[Submission]) -> dict[str, Path]:
+        """Return the stack of the solutions with submissions of earlier stages in their place."""
+        return self.reference() | dict(map(self.copied, earlier))
+
+    def copied(self, submission: Submission) -> tuple[str, Path]:
+        """Copy a submission's declared files; return its stage's folder name and the copy."""
+        target = self.folder / "submission" / submission.stage.folder
+        if not target.exists():
+            target.mkdir(parents=True)
+            for file in submission.present:
+                shutil.copyfile(submission.folder / file, target / file)
+        return submission.stage.folder, target
 
     def reference(self) -> dict[str, Path]:
         """Return the stack of the solutions, up to this stage."""

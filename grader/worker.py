@@ -80,6 +80,12 @@ class Worker:
         if self.process is not None:
             self.exchange(encode(self.loaded), time.monotonic() + START_SECONDS)
 
+    @property
+    def process_id(self) -> int:
+        """The worker's process, once it has been started."""
+        assert self.process is not None
+        return self.process.pid
+
     def ensure(self) -> None:
         """Start the process if there is none. (What that takes is not the learner's time.)"""
         if self.process is None:
@@ -207,6 +213,7 @@ class LocalWorker:
     """The same server, called in this process: for `--debug`, where `breakpoint()` must work."""
 
     mechanisms: list[str] = []
+    process_id = os.getpid()
 
     def __init__(self) -> None:
         self.server = Server()
@@ -255,11 +262,16 @@ class Printed:
 
 
 def clean_environment() -> dict[str, str]:
-    """Return the environment of a worker: what Python needs to start, and one thread for BLAS."""
+    """Return the environment of a worker: what Python needs to start, and one thread for BLAS.
+
+    Arrays of a megabyte and more go back to the system as soon as they are freed, so that
+    memory can be measured from outside.
+    """
     wanted = ("PATH", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "LANG", "LC_ALL")
     blas = {k: v for k, v in os.environ.items() if k.startswith("OPENBLAS_")}
     kept = {name: os.environ[name] for name in wanted if name in os.environ}
-    return {**kept, **blas, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    one_thread = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    return {**kept, **blas, **one_thread, "MALLOC_MMAP_THRESHOLD_": str(2**20)}
 
 
 def read_some(path: str) -> bytes:

@@ -4,7 +4,15 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.checking import ERRORS, arrays, dtypes, expect_operation, expect_raises, milestone, weights
+from grader.checking import (
+    ERRORS,
+    arrays,
+    dtypes,
+    expect_operation,
+    expect_raises,
+    milestone,
+    weights,
+)
 
 SIDES = {"i": 2, "j": 3, "k": 4, "b": 2, "c": 1}
 FORMS = [

@@ -131,7 +131,7 @@ def test_backward_frees_the_graph(stage, steps):
     """After backward, of a chain of operations only the leaf, its gradient and the results in use remain."""
     stage.Tensor([1.0])  # loads the file first
     with growth_of_memory(stage) as grown:
-        leaf, value = grown_chain(stage.Tensor, SIDE, steps)
+        _leaf, value = grown_chain(stage.Tensor, SIDE, steps)
         backward_of_sum(value)
     # The leaf, its gradient, and the last value: 3 blocks. A graph that stays has two more per step.
     expect(grown.bytes < 6 * BLOCK, f"holds {grown.bytes // BLOCK} arrays where 3 are in use", label="memory")
@@ -185,9 +185,8 @@ def test_no_grad_keeps_nothing(stage, steps):
 @given(steps=st.just(STEPS))
 def test_backward_needs_little_more_than_the_graph(stage, steps):
     """While backward is under way, only gradients that are still needed are held."""
-    leaf, value = grown_chain(stage.Tensor, SIDE, steps)
+    _leaf, value = grown_chain(stage.Tensor, SIDE, steps)
     with peak_of_memory(stage) as peak:
         backward_of_sum(value)
-    del leaf
     # Two gradients and the leaf's own. To hold every inner gradient takes one block per step.
     expect(peak.bytes < 6 * BLOCK, f"grows by {peak.bytes // BLOCK} arrays where 3 suffice", label="memory")
