@@ -63,7 +63,7 @@ def encode(value: Any, handle_of: Callable[[Any], int] | None = None) -> bytes:
             by_columns = obj.flags.f_contiguous and not obj.flags.c_contiguous
             raw = native.T.tobytes() if by_columns else native.tobytes()
             return msgpack.ExtType(ARRAY, pack([obj.dtype.name, list(obj.shape), raw, by_columns]))
-        if numpy is not None and isinstance(obj, numpy.dtype) and obj.name in DTYPES:
+        if numpy is not None and issubclass(kind, numpy.dtype) and obj.name in DTYPES:
             return msgpack.ExtType(DTYPE, pack(obj.name))
         if numpy is not None and is_plain_scalar(obj, kind, numpy):
             return msgpack.ExtType(SCALAR, pack([obj.dtype.name, obj.tobytes()]))

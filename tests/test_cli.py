@@ -7,6 +7,8 @@ import subprocess
 import sys
 
 import pytest
+
+from grader.course import read_stages
 from conftest import replace
 
 from grader.course import ROOT
@@ -77,7 +79,8 @@ def test_json_has_the_documented_form(command, solved):
 def test_all_writes_a_list(command, tmp_path):
     target = tmp_path / "out.json"
     command("all", "--solutions", "--examples", "1", "--json", target)
-    assert [r["stage"] for r in json.loads(target.read_text(encoding="utf-8"))] == ["stage1"]
+    graded = [r["stage"] for r in json.loads(target.read_text(encoding="utf-8"))]
+    assert graded == [stage.name for stage in read_stages()]
 
 
 def test_a_copy_of_stages_of_a_stage_and_of_files_grade_alike(command, solved, tmp_path):
