@@ -7,11 +7,9 @@ import subprocess
 import sys
 
 import pytest
-
-from grader.course import read_stages
 from conftest import replace
 
-from grader.course import ROOT
+from grader.course import ROOT, read_stages
 
 
 def sentence(run):

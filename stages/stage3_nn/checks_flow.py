@@ -1,0 +1,198 @@
+"""The laws of networks of modules, of hooks, and of the instrument: milestone 3.9."""
+
+import math
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.checking import (
+    Seed,
+    arrays,
+    beside,
+    expect,
+    expect_array,
+    expect_close,
+    expect_is,
+    expect_operation,
+    milestone,
+    numbers,
+    weights,
+)
+
+
+@milestone("3.9", examples=30)
+@given(x=arrays((2, 3)), seed=st.integers(0, 99), weights=weights())
+def test_sequential(stage, x, seed, weights):
+    """Sequential passes x through its modules in their order, and lists their parameters by number."""
+    first, second = stage.Linear(3, 4, generator=Seed(seed)), stage.Linear(4, 2, generator=Seed(seed + 1))
+    model = stage.Sequential(first, stage.Tanh(), second)
+    names = [name for name, _ in model.named_parameters()]
+    wanted = ["0.weight", "0.bias", "2.weight", "2.bias"]
+    expect(names == wanted, "are wrong", names, wanted, "the names")
+    held = [p.data.astype(float) for p in model.parameters()]
+    formula = lambda x: np.tanh(x @ held[0].T + held[1]) @ held[2].T + held[3]  # noqa: E731
+    expect_operation(stage, lambda x: model(x), formula, [x], weights)
+
+
+@milestone("3.9", examples=10)
+@given(x=arrays((2, 3)), weights=weights())
+def test_an_empty_sequential(stage, x, weights):
+    """A Sequential without modules returns its input."""
+    model = stage.Sequential()
+    expect_operation(stage, lambda x: model(x), lambda x: x, [x], weights)
+
+
+@milestone("3.9", examples=20)
+@given(x=arrays((2, 3)), seed=st.integers(0, 99), weights=weights())
+def test_residual(stage, x, seed, weights):
+    """Residual(module) is x + module(x): the gradient reaches x on both ways."""
+    inner = stage.Linear(3, 3, generator=Seed(seed))
+    model = stage.Residual(inner)
+    w, b = inner.weight.data.astype(float), inner.bias.data.astype(float)
+    expect_operation(stage, lambda x: model(x), lambda x: x + x @ w.T + b, [x], weights)
+
+
+@beside
+def watched(module, x, factor):
+    seen = []
+
+    def look(module, inputs, output):
+        seen.append((module, inputs[0], output))
+
+    def change(module, inputs, output):
+        return output * factor
+
+    first = module.register_forward_hook(look)
+    second = module.register_forward_hook(change)
+    changed = module(x)
+    second.remove()
+    plain = module(x)
+    first.remove()
+    last = module(x)
+    return seen, changed.data, plain.data, last.data
+
+
+@milestone("3.9", examples=20)
+@given(x=arrays((2, 3)), factor=numbers())
+def test_hooks(stage, x, factor):
+    """A forward hook sees module, inputs and output; what it returns takes the output's place; remove() ends it."""
+    module = stage.Tanh()
+    tensor = stage.Tensor(x)
+    seen, changed, plain, last = watched(module, tensor, factor)
+    expect_close(len(seen), 2, "the number of calls that the hook saw")
+    expect_is(seen[0][0], module, "is not the module", "the module that the hook got")
+    expect_is(seen[0][1], tensor, "is not the input", "the input that the hook got")
+    expect_array(changed, np.tanh(x) * factor, "float32", "data with the hook")
+    expect_array(plain, np.tanh(x), "float32", "data after remove()")
+    expect_array(last, np.tanh(x), "float32", "data after both are removed")
+
+
+@beside
+def chain_of(Module, Sequential, factors):
+    class Scale(Module):
+        def __init__(self, factor):
+            super().__init__()
+            self.factor = factor
+
+        def forward(self, x):
+            return x * self.factor
+
+    return Sequential(*[Scale(factor) for factor in factors])
+
+
+@st.composite
+def scales(draw):
+    """Factors of a chain of layers, ordinary ones."""
+    return draw(st.lists(st.sampled_from([1.5, -0.5, 2.0, 0.8]), min_size=3, max_size=5))
+
+
+def norms_of(factors, arriving):
+    """The norm of the gradient at the output of every layer of a chain."""
+    found = [np.linalg.norm(arriving)]
+    for factor in factors[:0:-1]:
+        found.append(found[-1] * abs(factor))
+    return found[::-1]
+
+
+@milestone("3.9", examples=30)
+@given(factors=scales(), x=arrays((2, 3), "float64"))
+def test_gradient_flow_measures(stage, factors, x):
+    """gradient_flow lists, in order of execution, the norm of the gradient at the output of every layer."""
+    model = chain_of(stage.Module, stage.Sequential, factors)
+    flow = stage.gradient_flow(model)
+    result = model(stage.Tensor(x, requires_grad=True))
+    arriving = np.arange(1.0, 7.0).reshape(2, 3)
+    result.backward(arriving)
+    rows = list(flow.rows)
+    expect_close(len(rows), len(factors), "the number of rows")
+    for number, (row, norm) in enumerate(zip(rows, norms_of(factors, arriving))):
+        expect(row.name == str(number), "is wrong", row.name, str(number), "name of a row")
+        expect_close(row.norm, norm, f"norm at layer {number}", rtol=1e-4)
+        expect(row.state == "ok", "is wrong", row.state, "ok", f"state of layer {number}")
+    expect_is(flow.first_bad, None, "is not None", "first_bad")
+
+
+@milestone("3.9", examples=20)
+@given(factors=scales(), x=arrays((2, 3), "float64"))
+def test_an_instrument_changes_nothing(stage, factors, x):
+    """With the instrument on, results and gradients are the same; after remove() it sees nothing more."""
+    model = chain_of(stage.Module, stage.Sequential, factors)
+    flow = stage.gradient_flow(model)
+    tensor = stage.Tensor(x, requires_grad=True)
+    result = model(tensor)
+    expect_array(result.data, x * np.prod(factors), "float64", "data")
+    result.backward(np.ones((2, 3)))
+    expect_array(tensor.grad, np.full((2, 3), np.prod(factors)), "float64", "gradient")
+    before = [row.norm for row in flow.rows]
+    flow.remove()
+    model(stage.Tensor(x, requires_grad=True)).backward(np.full((2, 3), 5.0))
+    expect_close([row.norm for row in flow.rows], before, "the norms after remove()")
+
+
+BAD = {"vanished": 1e-9, "exploded": 1e9, "nan": math.nan}
+
+
+@milestone("3.9", examples=40)
+@given(factors=scales(), kind=st.sampled_from(list(BAD)), data=st.integers(0, 9), x=arrays((2, 3), "float64"))
+def test_gradient_flow_finds_the_place(stage, factors, kind, data, x):
+    """Where a gradient vanishes, explodes or turns NaN, `first_bad` is the layer whose output it spoils first."""
+    place = 1 + data % (len(factors) - 1)  # this layer spoils what arrives at the one before it
+    spoilt = [BAD[kind] if i == place else factor for i, factor in enumerate(factors)]
+    model = chain_of(stage.Module, stage.Sequential, spoilt)
+    flow = stage.gradient_flow(model)
+    model(stage.Tensor(x, requires_grad=True)).backward(np.ones((2, 3)))
+    bad = flow.first_bad
+    expect(bad is not None, "is None", label="first_bad")
+    expect(bad.name == str(place - 1), "is wrong", bad.name, str(place - 1), "name of first_bad")
+    expect(bad.state == kind, "is wrong", bad.state, kind, "state of first_bad")
+    for number, row in enumerate(flow.rows):
+        if number >= place:
+            expect(row.state == "ok", "is wrong", row.state, "ok", f"state of layer {number}")
+
+
+@milestone("3.9", examples=10)
+@given(factors=scales(), x=arrays((2, 3), "float64"))
+def test_a_gradient_of_zero_has_vanished(stage, factors, x):
+    """A gradient that is 0, as behind a relu that is never on, has vanished."""
+    model = chain_of(stage.Module, stage.Sequential, [*factors, 0.0, 2.0])
+    flow = stage.gradient_flow(model)
+    model(stage.Tensor(x, requires_grad=True)).backward(np.ones((2, 3)))
+    bad = flow.first_bad
+    expect(bad is not None, "is None", label="first_bad")
+    expect(bad.name == str(len(factors) - 1), "is wrong", bad.name, str(len(factors) - 1), "name of first_bad")
+    expect(bad.state == "vanished", "is wrong", bad.state, "vanished", "state of first_bad")
+
+
+@milestone("3.9", examples=10)
+@given(factors=scales(), x=arrays((2, 3), "float64"))
+def test_each_pass_has_its_own_table(stage, factors, x):
+    """After a second pass the table shows that pass, and does not grow."""
+    model = chain_of(stage.Module, stage.Sequential, factors)
+    flow = stage.gradient_flow(model)
+    for size in (1.0, 3.0):
+        arriving = np.full((2, 3), size)
+        model(stage.Tensor(x, requires_grad=True)).backward(arriving)
+        rows = list(flow.rows)
+        expect_close(len(rows), len(factors), "the number of rows")
+        expect_close([row.norm for row in rows], norms_of(factors, arriving), "the norms", rtol=1e-4)
