@@ -8,64 +8,66 @@ from solutions.stage2_tensor.tensor import Tensor, record
 
 
 class Row(NamedTuple):
-    """One call of a layer: the gradient that arrived at its output.
+    """One call of a layer, and the gradient that arrived at its output.
 
-    `norm` is its Euclidean length, `ratio` that over the norm nearest to the loss,
-    `state` one of "ok", "vanished", "exploded", "nan".
+    `kind` is the layer's class, `norm` the gradient's Euclidean length, `ratio`
+    that over the norm nearest to the loss, `state` "ok", "vanished", "exploded" or "nan".
     """
 
     name: str
+    kind: str
     norm: float
     ratio: float
     state: str
 
 
 class GradientFlow:
-    """Watches the gradients of a model's layers, the modules without modules inside.
+    """Watches the gradients of a model's layers, which are its modules without modules inside.
 
     After `loss.backward()`, iteration (or `rows`) gives a Row per call of a layer,
-    in order of execution; printing shows them as a table. The next forward pass
-    begins a new table. `remove()`, or the end of a `with` block, takes the hooks off.
+    in order of execution, and printing shows them as a table. The next forward
+    pass begins a new table. `remove()`, or the end of a `with` block, takes the
+    hooks off.
     """
 
     def __init__(self, model, vanished, exploded):
         self.vanished, self.exploded = vanished, exploded
-        self.calls, self.complete = [], False  # calls: [name, norm]
-        layers = [(name, m) for name, m in model.named_modules() if not any(m.children())]
+        self.calls, self.complete = [], False  # calls: [name, kind, norm]
+        layers = [(name, m) for name, m in model.named_modules() if not list(m.children())]
         self.handles = [m.register_forward_hook(self.watcher(name)) for name, m in layers]
         self.handles.append(model.register_forward_hook(self.end_of_pass))
 
     def watcher(self, name):
-        """Return the hook of the layer `name`: it lets a gradient pass and notes its norm."""
+        """Return the hook of the layer `name`: it lets a gradient pass, and notes its norm."""
 
-        def hook(module, inputs, output):
+        def hook(layer, inputs, output):
             if not isinstance(output, Tensor) or not output.requires_grad:
                 return None
             if self.complete:
                 self.calls, self.complete = [], False
-            call = [name, 0.0]  # 0 unless a gradient arrives
+            call = [name, type(layer).__name__, 0.0]  # 0 unless a gradient arrives
             self.calls.append(call)
 
             def gradient(g):
-                call[1], self.complete = float(np.linalg.norm(g.astype(np.float64))), True
+                call[2], self.complete = float(np.linalg.norm(g.astype(np.float64))), True
                 return (g,)
 
             return record(output.data, (output,), gradient)
 
         return hook
 
-    def end_of_pass(self, module, inputs, output):
-        """Begin a new table with the next call."""
+    def end_of_pass(self, model, inputs, output):
+        """Let the next call of a layer begin a new table."""
         self.complete = True
 
     @property
     def rows(self):
         """A list of Rows, in order of execution."""
-        known = [norm for _, norm in self.calls if 0 < norm < np.inf]
-        nearest = known[-1] if known else 1.0
+        sound = [norm for *_, norm in self.calls if 0 < norm < np.inf]
+        nearest = sound[-1] if sound else 1.0
         return [
-            Row(name, norm, norm / nearest, self.state(norm, norm / nearest))
-            for name, norm in self.calls
+            Row(name, kind, norm, norm / nearest, self.state(norm, norm / nearest))
+            for name, kind, norm in self.calls
         ]
 
     def state(self, norm, ratio):
@@ -80,8 +82,8 @@ class GradientFlow:
     def first_bad(self):
         """The Row where the gradient, on its way from the loss, first was not "ok"; or None.
 
-        It was good at the output of the next row's layer, so that layer, or what
-        lies between the two, is to blame.
+        At the next row's layer it was still good: that layer, or what lies
+        between the two, is to blame.
         """
         return next((row for row in reversed(self.rows) if row.state != "ok"), None)
 
@@ -100,8 +102,10 @@ class GradientFlow:
         self.remove()
 
     def __str__(self):
-        lines = [f"{r.name:20} {r.norm:10.3g} {r.ratio:10.3g}  {r.state}" for r in self.rows]
-        return "\n".join([f"{'layer':20} {'norm':>10} {'ratio':>10}  state", *lines])
+        lines = [
+            f"{r.name:16} {r.kind:12} {r.norm:9.2e} {r.ratio:9.2e}  {r.state}" for r in self.rows
+        ]
+        return "\n".join([f"{'layer':16} {'kind':12} {'norm':>9} {'ratio':>9}  state", *lines])
 
 
 def gradient_flow(model, vanished=1e-4, exploded=1e4):

@@ -1,4 +1,4 @@
-"""Modules: parts of a network that find their parameters, save them, and map inputs to an output."""
+"""Modules: parts of a network, which find their parameters and map inputs to outputs."""
 
 from solutions.stage2_tensor.tensor import Tensor, array_of
 
@@ -65,7 +65,7 @@ class Module:
         raise AttributeError(f"{kind} has no attribute {name!r}")
 
     def _register(self, name, part):
-        """Make `part` belong to self. ValueError: a name with a dot, or a Module containing self."""
+        """Make `part` belong to self. ValueError: a dot in the name, a Module containing self."""
         if not name or "." in name:
             raise ValueError(f"a part's name is not empty and has no dot, unlike {name!r}")
         if isinstance(part, Module) and any(inner is self for inner in part.modules()):
@@ -116,7 +116,7 @@ class Module:
                     yield dotted(prefix, name), part
 
     def named_parameters(self):
-        """Yield (name, Parameter): self's own in order of assignment, then those of its children."""
+        """Yield (name, Parameter): self's own in order of assignment, then its children's."""
         yield from self._named(is_parameter)
 
     def named_buffers(self):
