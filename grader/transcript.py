@@ -138,22 +138,55 @@ class _Printer:
             source, self.names[i] = self.events[i].arguments
             lines += [source.rstrip(), ""]
             kept.remove(i)
+        ends = self.block_ends(kept)
+        indent = ""
         for i in kept:
             event = self.events[i]
+            if i in ends.values():
+                lines += [indent + "pass"] if lines[-1].endswith(":") else []
+                indent = indent[4:]
+                lines += [] if indent else [""]  # at Python's prompt, a blank line ends a block
+                continue
+            named = i in used and event.verb in ("call", "op", "enter", "get") and self.is_named(i)
+            if i in ends:
+                head = f"with {self.literal(event.arguments[0])}"
+                if named:
+                    self.names[i] = next(fresh)
+                lines.append(f"{indent}{head}{f' as {self.names[i]}' if named else ''}:")
+                indent += "    "
+                continue
             if event.verb == "op" and str(event.arguments[0]) in IN_PLACE:
                 self.names[i] = next(fresh)
                 symbol, (target, other) = IN_PLACE[event.arguments[0]], event.arguments[1:]
                 lines += [
-                    f"{self.names[i]} = {self.literal(target)}",
-                    f"{self.names[i]} {symbol} {self.literal(other)}",
+                    f"{indent}{self.names[i]} = {self.literal(target)}",
+                    f"{indent}{self.names[i]} {symbol} {self.literal(other)}",
                 ]
                 continue
             statement = self.statement(event)
-            if i in used and event.verb in ("call", "op", "enter", "get") and self.is_named(i):
+            if named:
                 self.names[i] = next(fresh)
                 statement = f"{self.names[i]} = {statement}"
-            lines.append(statement + "".join(f"[{k}]" for k in path if i == last))
+            lines.append(indent + statement + "".join(f"[{k}]" for k in path if i == last))
         return Program("\n".join([*self.imports(), *lines]), remark)
+
+    def block_ends(self, kept: list[int]) -> dict[int, int]:
+        """Return the `with` blocks that are left before the last event: entering and leaving."""
+        ends: dict[int, int] = {}
+        for i in kept[:-1]:
+            if self.events[i].verb == "exit":
+                target = handle_of(self.events[i].arguments[0])
+                opened = [
+                    k
+                    for k in kept
+                    if k < i
+                    and k not in ends
+                    and self.events[k].verb == "enter"
+                    and handle_of(self.events[k].arguments[0]) == target
+                ]
+                if opened:
+                    ends[opened[-1]] = i
+        return ends
 
     def kin_of(self, last: int) -> set[int]:
         """Return the events up to `last` that share objects with it, directly or through others.
@@ -168,7 +201,10 @@ class _Printer:
         for i in range(last + 1):
             handles = set(handles_in(self.events[i].arguments)) | born.get(i, set())
             touched.append(handles - names)
-        kin, known = {last}, set(touched[last])
+        # A block may change what all others mean, as recording does; it is always kin.
+        blocks = {i for i in range(last) if self.events[i].verb in ("enter", "exit")}
+        kin = {last} | blocks
+        known = set().union(*(touched[i] for i in kin))
         grown = True
         while grown:
             fresh = {i for i, handles in enumerate(touched) if i not in kin and handles & known}

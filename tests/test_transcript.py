@@ -427,7 +427,21 @@ def test_arguments_are_written_as_they_were_given(stage):
         """)
 
 
-def test_context_managers_are_entered_and_left(stage):
+def test_context_managers_are_with_blocks(stage):
+    with stage.Box(1) as inside:
+        inside.get()
+    stage.Box(2).get()
+    assert lines(stage) == text_of("""
+        a = Box(1)
+        with a as c:
+            c.get()
+
+        d = Box(2)
+        d.get()
+        """)
+
+
+def test_a_block_that_is_judged_inside_is_entered_by_hand(stage):
     with stage.Box(1) as inside:
         inside.get()
     assert lines(stage) == text_of("""
@@ -435,6 +449,22 @@ def test_context_managers_are_entered_and_left(stage):
         c = a.__enter__()
         c.get()
         a.__exit__(None, None, None)
+        """)
+
+
+def test_a_block_that_touches_nothing_is_kept_all_the_same(stage):
+    with stage.Box(1), stage.Box(2):
+        pass
+    stage.Box(3).get()
+    assert lines(stage) == text_of("""
+        a = Box(1)
+        with a:
+            c = Box(2)
+            with c:
+                pass
+
+        d = Box(3)
+        d.get()
         """)
 
 
