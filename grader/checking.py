@@ -42,7 +42,9 @@ from grader.strategies import (
     ARITHMETIC,
     EXPONENTS,
     FUNCTIONS,
+    cases,
     constants,
+    each_of,
     fans,
     numbers,
     programs,
@@ -52,8 +54,8 @@ from grader.transcript import SYMBOLS
 
 __all__ = [
     "ARITHMETIC", "ERRORS", "EXPONENTS", "FUNCTIONS", "ArrayProgram", "Const", "Failed",
-    "Judgement", "Program", "Seed", "Step", "Words", "arrays", "axes", "beside", "compare",
-    "constants", "dtypes", "expect", "expect_array", "expect_close", "expect_is", "expect_kind",
+    "Judgement", "Program", "Seed", "Step", "Words", "arrays", "axes", "beside", "cases", "compare",
+    "constants", "dtypes", "each_of", "expect", "expect_array", "expect_close", "expect_is", "expect_kind",
     "expect_module", "expect_operation", "expect_program", "expect_raises", "fans",
     "growth_of_memory", "indices", "milestone", "number_matches", "numbers", "pairs_to_broadcast",
     "peak_of_memory", "programs", "raises", "recorded", "shapes", "single_operations", "slopes",

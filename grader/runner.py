@@ -4,9 +4,12 @@ Hypothesis draws plain data; running an example is a function of that data alone
 an example can be kept and run again on any other code.
 """
 
+import itertools
 import os
+import random
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Container
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,6 +21,7 @@ from hypothesis.errors import HypothesisException, UnsatisfiedAssumption
 from grader.checking import Failed, Judgement, Marker, Words, recorded
 from grader.course import ROOT, Check, exercise_of
 from grader.remote import REQUEST_SECONDS, HandleMisuse, RemoteError, Session
+from grader.strategies import parts_of
 from grader.transcript import RemoteFailure, Transcript
 from grader.worker import Frame, WorkerLost
 
@@ -158,15 +162,59 @@ def explore(
 ) -> None:
     """Call `visit` with up to `count` examples of a check; it may raise `Stop`.
 
-    The examples depend on `seed` and `count` alone. With `shrink`, an exception from
-    `visit` makes hypothesis look for smaller examples that raise as well.
+    The examples depend on `seed` and `count` alone, and come in turn from the parts of
+    its strategies. With `shrink`, an exception from `visit` makes hypothesis look for
+    smaller examples that raise as well.
+    """
+    plan = plan_of(check, seed, count)
+    try:
+        if shrink or len(plan) == 1:
+            for number, (strategies, share) in enumerate(plan):
+                explore_part(strategies, seed + number, share, visit, shrink)
+            return
+        found: list[list[Example]] = [[] for _ in plan]
+        for number, (strategies, share) in enumerate(plan):
+            explore_part(strategies, seed + number, share, found[number].append, shrink)
+        for turn in itertools.zip_longest(*found):
+            for example in turn:
+                if example is not None:
+                    visit(example)
+    except Stop:
+        pass
+
+
+def plan_of(check: Check, seed: int, count: int) -> list[tuple[dict[str, Any], int]]:
+    """Return what to draw from, one after the other, and how many examples each is to give.
+
+    Where strategies have parts, each part of each gets its turn, in an order drawn anew.
     """
     strategies = strategies_of(check)
     if strategies is None:
-        try:
-            visit({})
-        except Stop:
-            pass
+        return [({}, 1)]
+    split = {name: parts for name, s in strategies.items() if len(parts := parts_of(s)) > 1}
+    generator = random.Random(seed)
+    turns = []
+    for parts in split.values():
+        rounds = range(-(-count // len(parts)))
+        orders = [generator.sample(range(len(parts)), len(parts)) for _ in rounds]
+        turns.append([part for order in orders for part in order][:count])
+    shares = Counter(zip(*turns, strict=True)) if turns else Counter({(): count})
+    return [
+        ({**strategies, **{name: split[name][k] for name, k in zip(split, chosen, strict=True)}}, n)
+        for chosen, n in shares.items()
+    ]
+
+
+def explore_part(
+    strategies: dict[str, Any],
+    seed: int,
+    count: int,
+    visit: Callable[[Example], None],
+    shrink: bool,
+) -> None:
+    """Let hypothesis draw from these strategies; without any, there is one example."""
+    if not strategies:
+        visit({})
         return
 
     @hypothesis.seed(seed)
@@ -184,10 +232,7 @@ def explore(
     def drawn(**example: Any) -> None:
         visit(example)
 
-    try:
-        drawn()
-    except Stop:
-        pass
+    drawn()
 
 
 def run_example(check: Check, example: Example, session: Session) -> Outcome:

@@ -230,19 +230,42 @@ def draw_operands(
     return operands
 
 
-@st.composite
+def each_of(*parts: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """One of several strategies; a check draws from each of them equally often.
+
+    Chance alone leaves one of ten cases out in one run of many; a mistake in it would pass.
+    """
+    whole = st.one_of(*parts)
+    whole.parts = parts  # type: ignore[attr-defined]
+    return whole
+
+
+def cases(items: Sequence[Any]) -> st.SearchStrategy[Any]:
+    """One of a few values, of which a check gets each equally often."""
+    return each_of(*map(st.just, items))
+
+
+def parts_of(strategy: Any) -> tuple[st.SearchStrategy[Any], ...]:
+    """Return what `each_of` was given; for another strategy, itself."""
+    return getattr(strategy, "parts", (strategy,))
+
+
 def single_operations(
-    draw: Any,
-    ops: Sequence[str] = ARITHMETIC,
-    weighted: bool = True,
-    twins: bool = False,
-    lanes: int = 0,
-) -> Program | ArrayProgram:
+    ops: Sequence[str] = ARITHMETIC, weighted: bool = True, twins: bool = False, lanes: int = 0
+) -> st.SearchStrategy[Program | ArrayProgram]:
     """One operation of `ops` on fresh inputs; where `weighted`, times a constant that is not 1.
 
-    With `twins`, both operands of the operation are the same input.
+    Each operation comes with each shape of operands. With `twins`, both operands are
+    the same input. With `lanes`, inputs are arrays of so many elements.
     """
-    op, kinds = pick(draw, shapes(tuple(ops)))
+    cases = [(op, ("node", "node")) for op in ops] if twins else shapes(tuple(ops))
+    return each_of(*[single_operation(op, kinds, weighted, twins, lanes) for op, kinds in cases])
+
+
+@st.composite
+def single_operation(
+    draw: Any, op: str, kinds: tuple[str, ...], weighted: bool, twins: bool, lanes: int
+) -> Program | ArrayProgram:
     count = 1 if twins else kinds.count("node")
     room = count + 3
     builder = begin(draw_inputs(draw, count, lanes), room)
@@ -257,14 +280,26 @@ def single_operations(
     return builder.program()
 
 
+def fans(
+    ops: Sequence[str] = ARITHMETIC, lanes: int = 0
+) -> st.SearchStrategy[Program | ArrayProgram]:
+    """One input, used by two or three operations, whose weighted results are added up.
+
+    Each operation comes with each shape of operands, beside any others.
+    """
+    cases = shapes(tuple(ops))
+    return each_of(*[fan(op, kinds, tuple(ops), lanes) for op, kinds in cases])
+
+
 @st.composite
-def fans(draw: Any, ops: Sequence[str] = ARITHMETIC, lanes: int = 0) -> Program | ArrayProgram:
-    """One input, used by two or three operations, whose weighted results are added up."""
+def fan(
+    draw: Any, op: str, kinds: tuple[str, ...], ops: tuple[str, ...], lanes: int
+) -> Program | ArrayProgram:
     builder = begin(draw_inputs(draw, 1, lanes, 0.3, 3.0), room=14)
     branches = []
-    for _ in range(2 + draw(positions(2))):
-        op, kinds = pick(draw, shapes(tuple(ops)))
-        if not builder.take(op, *draw_operands(draw, kinds, [0], reuse=True)):
+    others = [pick(draw, shapes(ops)) for _ in range(1 + draw(positions(2)))]
+    for name, form in [(op, kinds), *others]:
+        if not builder.take(name, *draw_operands(draw, form, [0], reuse=True)):
             builder.take("add", 0, Const(draw(constants())))
         scale_last(draw, builder, needed=False)
         branches.append(len(builder.values) - 1)

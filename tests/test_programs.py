@@ -8,13 +8,16 @@ from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
 from grader.programs import ARITY, RULES, Const, Program, Step
+from grader.runner import explore
 from grader.strategies import (
     ARITHMETIC,
     EXPONENTS,
     FUNCTIONS,
     MAX_SLOPE,
     MAX_VALUE,
+    cases,
     constants,
+    each_of,
     fans,
     numbers,
     programs,
@@ -472,3 +475,57 @@ def test_drawing_depends_on_the_seed_alone():
         drawn.__wrapped__(st.tuples(programs(reuse=True), fans()), 20) for _ in range(2)
     )
     assert first == second
+
+
+# Parts: chance alone leaves a case out now and then.
+
+
+def drawn_by(strategies, count, seed):
+    def check(stage, **example): ...
+
+    wrapped = given(**strategies)(check)
+    found = []
+    explore(wrapped, seed, count, found.append)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_part_of_a_strategy_gets_its_turn(seed):
+    parts = each_of(st.integers(0, 9), st.integers(100, 109), st.integers(200, 209))
+    found = [example["x"] // 100 for example in drawn_by({"x": parts}, 30, seed)]
+    assert [found.count(k) for k in range(3)] == [10, 10, 10]
+    assert set(found[:3]) == {0, 1, 2}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_parts_of_several_strategies_meet_in_all_ways(seed):
+    strategies = {"x": cases([1, 2, 3]), "y": cases(["a", "b"]), "z": st.integers(0, 10**6)}
+    found = drawn_by(strategies, 60, seed)
+    assert len(found) == 60
+    assert len({(e["x"], e["y"]) for e in found}) == 6
+    assert [sum(e["x"] == k for e in found) for k in (1, 2, 3)] == [20, 20, 20]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_operation_comes_with_every_shape_of_operands(seed):
+    strategies = {"program": single_operations(("mul", "div"), weighted=False)}
+    found = [e["program"].steps[0] for e in drawn_by(strategies, 90, seed)]
+    shapes = {(s.op, *(type(getattr(x, "value", None)).__name__ for x in s.operands)) for s in found}
+    assert len(shapes) == 10
+
+
+def test_a_rare_part_is_shrunk_as_well():
+    """A failure that only one of many parts shows is found again and made small."""
+    parts = each_of(*[st.integers(1000 * k, 1000 * k + 999) for k in range(10)])
+    seen = []
+
+    def visit(example):
+        seen.append(example["x"])
+        if example["x"] >= 7000 and example["x"] < 8000:
+            raise AssertionError
+
+    def check(stage, x): ...
+
+    with pytest.raises(AssertionError):
+        explore(given(x=parts)(check), 3, 60, visit, shrink=True)
+    assert min(x for x in seen if x >= 7000) == 7000

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.checking import beside, expect, expect_close, expect_raises, milestone, numbers
+from grader.checking import beside, cases, expect, expect_close, expect_raises, milestone, numbers
 
 
 def vectors(low, high):
@@ -191,7 +191,7 @@ def descended(descend, Value, starts, targets, rate, steps):
 @milestone("1.10", examples=40)
 @given(
     pairs=st.lists(st.tuples(numbers(), numbers()), min_size=1, max_size=3),
-    rate=st.sampled_from([0.1, 0.05, 0.2]),
+    rate=cases([0.1, 0.05, 0.2]),
     steps=st.integers(1, 5),
 )
 def test_descend(stage, pairs, rate, steps):
@@ -238,7 +238,7 @@ def answers_to(mlp, points):
 
 
 @milestone("1.10", examples=1, seconds=60, trains=True)
-@given(seed=st.sampled_from(CALM))
+@given(seed=cases(CALM))
 def test_two_moons(stage, seed):
     """A network of 8 hidden neurons learns to tell two moons apart: 95 % of new points and more."""
     generator = np.random.default_rng(seed)

@@ -12,6 +12,7 @@ from grader.checking import (
     Seed,
     arrays,
     beside,
+    cases,
     dtypes,
     expect,
     expect_array,
@@ -67,7 +68,7 @@ def test_whole_numbers_become_float32(stage, items, nested):
 
 
 @milestone("2.1", examples=40)
-@given(array=arrays(shapes(empty=True)), dtype=st.sampled_from(KINDS))
+@given(array=arrays(shapes(empty=True)), dtype=cases(KINDS))
 def test_arrays_keep_their_dtype(stage, array, dtype):
     """A Tensor made of an array keeps its dtype; `dtype` asks for another."""
     array = array.astype(dtype)
@@ -108,7 +109,7 @@ def test_a_new_tensor_is_a_leaf(stage, array, flag):
 
 
 @milestone("2.1", examples=10)
-@given(items=st.lists(st.integers(-5, 5), min_size=1, max_size=3), dtype=st.sampled_from(["int64", "bool"]))
+@given(items=st.lists(st.integers(-5, 5), min_size=1, max_size=3), dtype=cases(["int64", "bool"]))
 def test_only_floating_numbers_have_gradients(stage, items, dtype):
     """Whole numbers and truth values cannot require a gradient: TypeError."""
     array = np.array(items, dtype)
@@ -116,14 +117,14 @@ def test_only_floating_numbers_have_gradients(stage, items, dtype):
 
 
 @milestone("2.1", examples=5)
-@given(text=st.sampled_from(["a", "nan?"]))
+@given(text=cases(["a", "nan?"]))
 def test_text_is_no_tensor(stage, text):
     """A Tensor is made of numbers: anything else is a TypeError or a ValueError."""
     expect_raises(ERRORS, lambda: stage.Tensor([text]), "TypeError")
 
 
 @milestone("2.1", examples=20)
-@given(x=numbers(), shape=shapes(0, 3, sides=(1,)), dtype=st.sampled_from(["float64", "int64", "bool"]))
+@given(x=numbers(), shape=shapes(0, 3, sides=(1,)), dtype=cases(["float64", "int64", "bool"]))
 def test_item_is_a_plain_number(stage, x, shape, dtype):
     """`item()` returns the only element as a Python number, whatever the shape."""
     array = np.full(shape, x).astype(dtype)
@@ -162,7 +163,7 @@ def test_detach_leaves_the_graph(stage, array):
 
 
 @milestone("2.1", examples=30)
-@given(array=arrays(shapes(0, 3), dtypes()), dtype=st.sampled_from(KINDS), flag=st.booleans())
+@given(array=arrays(shapes(0, 3), dtypes()), dtype=cases(KINDS), flag=st.booleans())
 def test_astype_changes_the_dtype(stage, array, dtype, flag):
     """`astype` gives the numbers in another dtype; a floating result still requires the gradient."""
     tensor = stage.Tensor(array, requires_grad=flag)
@@ -207,7 +208,7 @@ def test_no_grad_ends_with_its_block(stage, array):
 
 
 @milestone("2.1", examples=30)
-@given(shape=shapes(empty=True), name=st.sampled_from(FACTORIES), dtype=dtypes(), flag=st.booleans())
+@given(shape=shapes(empty=True), name=cases(FACTORIES), dtype=dtypes(), flag=st.booleans())
 def test_new_tensors(stage, shape, name, dtype, flag):
     """zeros, ones, rand and randn have the shape that is asked for, in float32 or in `dtype`."""
     expect_array(made(stage, name, shape).data, made_by_numpy(name, shape), "float32", "data")
@@ -264,7 +265,7 @@ def test_one_tensor_as_both_operands(stage, program, weights):
 
 
 @milestone("2.2", examples=40)
-@given(array=arrays((2, 3), dtypes()), other=arrays((2, 3), "float64"), op=st.sampled_from("+-*/"), weights=weights())
+@given(array=arrays((2, 3), dtypes()), other=arrays((2, 3), "float64"), op=cases("+-*/"), weights=weights())
 def test_an_array_on_the_left(stage, array, other, op, weights):
     """An array on the left of a tensor is an operand like any other: the result is a Tensor."""
     other = other.astype(array.dtype)
@@ -281,8 +282,8 @@ def eval_op(op, a, b):
 @milestone("2.2", examples=40)
 @given(
     dtype=dtypes(),
-    other=st.sampled_from([2, 0.5, np.float64(0.5), np.float32(0.5), np.array(0.5), np.array([2, 3])]),
-    op=st.sampled_from("+-*/"),
+    other=cases([2, 0.5, np.float64(0.5), np.float32(0.5), np.array(0.5), np.array([2, 3])]),
+    op=cases("+-*/"),
     left=st.booleans(),
 )
 def test_numbers_do_not_widen(stage, dtype, other, op, left):
@@ -310,7 +311,7 @@ def test_each_gradient_in_its_own_dtype(stage, a, b, swap, weights):
 
 
 @milestone("2.2", examples=30)
-@given(items=st.lists(st.sampled_from([1, 2, 3, -2, 4]), min_size=2, max_size=3), n=st.sampled_from([2, 3, -2]))
+@given(items=st.lists(st.sampled_from([1, 2, 3, -2, 4]), min_size=2, max_size=3), n=cases([2, 3, -2]))
 def test_whole_numbers(stage, items, n):
     """Whole numbers stay whole in + - *; a quotient, a fraction or a negative power makes float32."""
     array = np.array(items)
@@ -324,7 +325,7 @@ def test_whole_numbers(stage, items, n):
 
 
 @milestone("2.2", examples=20)
-@given(array=arrays((3,)), dtype=st.sampled_from(["float64", "float32"]), weights=weights())
+@given(array=arrays((3,)), dtype=cases(["float64", "float32"]), weights=weights())
 def test_a_gradient_through_astype(stage, array, dtype, weights):
     """Through `astype`, the gradient comes back in the operand's own dtype."""
     tensor = stage.Tensor(array, requires_grad=True)
@@ -378,7 +379,7 @@ def test_only_leaves_keep_gradients(stage, program, weights):
 
 
 @milestone("2.2", examples=40)
-@given(a=arrays((2,), "float64"), b=arrays((2,), "float64"), op=st.sampled_from("+-*/"), first=st.booleans(), weights=weights())
+@given(a=arrays((2,), "float64"), b=arrays((2,), "float64"), op=cases("+-*/"), first=st.booleans(), weights=weights())
 def test_what_requires_no_gradient_gets_none(stage, a, b, op, first, weights):
     """Only what requires a gradient gets one; the other operand stays as it was."""
     x, y = stage.Tensor(a, requires_grad=first), stage.Tensor(b, requires_grad=not first)
@@ -440,7 +441,7 @@ def test_a_freed_part_is_refused_whole(stage, array, weights):
 
 
 @milestone("2.2", examples=20)
-@given(base=st.sampled_from([0.0, 2.0, -3.0]), weight=numbers(), dtype=dtypes())
+@given(base=cases([0.0, 2.0, -3.0]), weight=numbers(), dtype=dtypes())
 def test_slope_of_the_zeroth_power(stage, base, weight, dtype):
     """`x ** 0` is 1 with the slope 0, at x = 0 too."""
     tensor = stage.Tensor(np.array([base, 1.5], dtype), requires_grad=True)
@@ -451,7 +452,7 @@ def test_slope_of_the_zeroth_power(stage, base, weight, dtype):
 
 
 @milestone("2.2", examples=20)
-@given(power=st.sampled_from([1, 2, 3.0]), weight=numbers(), dtype=dtypes())
+@given(power=cases([1, 2, 3.0]), weight=numbers(), dtype=dtypes())
 def test_powers_of_zero(stage, power, weight, dtype):
     """At x = 0, the slope of `x ** 1` is 1, that of higher powers 0."""
     tensor = stage.Tensor(np.array([0.0, 2.0], dtype), requires_grad=True)
@@ -461,7 +462,7 @@ def test_powers_of_zero(stage, power, weight, dtype):
 
 
 @milestone("2.2", examples=20)
-@given(exponent=st.sampled_from([2.0, 3.0]), weight=numbers())
+@given(exponent=cases([2.0, 3.0]), weight=numbers())
 def test_exponents_where_there_is_no_logarithm(stage, exponent, weight):
     """The gradient of an exponent is 0 at base 0 and NaN at a negative base; the base has its own."""
     base = np.array([0.0, -2.0, 3.0])
@@ -473,7 +474,7 @@ def test_exponents_where_there_is_no_logarithm(stage, exponent, weight):
 
 
 @milestone("2.2", examples=20)
-@given(array=arrays((2,), "float64"), op=st.sampled_from(["+=", "-=", "*=", "/="]), weights=weights())
+@given(array=arrays((2,), "float64"), op=cases(["+=", "-=", "*=", "/="]), weights=weights())
 def test_in_place_operators_rebind(stage, array, op, weights):
     """`y += z` makes a new tensor: what was computed with the old y keeps its values and gradients."""
     x, z = stage.Tensor(array, requires_grad=True), stage.Tensor(np.array([2.0, 4.0]))
@@ -496,7 +497,7 @@ def test_in_place_operators_rebind(stage, array, op, weights):
 
 
 @milestone("2.2", examples=20)
-@given(array=arrays((2,), "float64"), op=st.sampled_from(["+=", "*="]), weights=weights())
+@given(array=arrays((2,), "float64"), op=cases(["+=", "*="]), weights=weights())
 def test_in_place_operators_are_recorded(stage, array, op, weights):
     """`x += y` inside a computation passes gradients as `x = x + y` does."""
     x, y = stage.Tensor(array, requires_grad=True), stage.Tensor(np.array([2.0, 4.0]), requires_grad=True)
@@ -526,7 +527,7 @@ def test_branches_outside_the_loss(stage, array, weights):
 
 
 @milestone("2.2", examples=20)
-@given(a=shapes(1, 2, sides=(2, 3)), b=st.sampled_from([(4,), (5, 4), (4, 2, 3)]), op=st.sampled_from("+-*/"))
+@given(a=shapes(1, 2, sides=(2, 3)), b=cases([(4,), (5, 4), (4, 2, 3)]), op=cases("+-*/"))
 def test_shapes_that_do_not_fit(stage, a, b, op):
     """Operands whose shapes cannot be broadcast are a ValueError that changes nothing."""
     x, y = stage.Tensor(np.ones(a), requires_grad=True), stage.Tensor(np.ones(b), requires_grad=True)

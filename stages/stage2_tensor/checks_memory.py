@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from grader.checking import (
     arrays,
     beside,
+    cases,
     expect,
     expect_array,
     growth_of_memory,
@@ -24,7 +25,7 @@ STEPS = 12
 
 
 @milestone("2.9", examples=30)
-@given(a=arrays((2,), "float64"), b=arrays((2,), "float64"), weights=weights(), op=st.sampled_from(["+", "-", "reshape", "sum"]))
+@given(a=arrays((2,), "float64"), b=arrays((2,), "float64"), weights=weights(), op=cases(["+", "-", "reshape", "sum"]))
 def test_gradients_are_not_shared(stage, a, b, weights, op):
     """Two tensors never share one array as their gradient: a later sum must not reach both."""
     x, y = stage.Tensor(a, requires_grad=True), stage.Tensor(b, requires_grad=True)

@@ -10,6 +10,7 @@ from grader.checking import (
     ERRORS,
     Seed,
     arrays,
+    cases,
     dtypes,
     expect,
     expect_array,
@@ -51,7 +52,7 @@ SETTINGS = [(1, 0), (2, 0), (1, 1), (2, 1), ((1, 2), (1, 0))]
 
 
 @milestone("3.10", examples=30)
-@given(x=images(), kernel=st.sampled_from([(2, 3), (3, 2), (1, 1)]), setting=st.sampled_from(SETTINGS), seed=weights(), bias=st.booleans(), weights=weights())
+@given(x=images(), kernel=cases([(2, 3), (3, 2), (1, 1)]), setting=cases(SETTINGS), seed=weights(), bias=st.booleans(), weights=weights())
 def test_conv2d(stage, x, kernel, setting, seed, bias, weights):
     """conv2d slides kernels over images (N, C, H, W), with any stride and padding, and a bias per output channel."""
     stride, padding = setting
@@ -64,7 +65,7 @@ def test_conv2d(stage, x, kernel, setting, seed, bias, weights):
 
 
 @milestone("3.10", examples=15)
-@given(x=images(dtype="float32"), setting=st.sampled_from(SETTINGS), seed=st.integers(0, 99), weights=weights())
+@given(x=images(dtype="float32"), setting=cases(SETTINGS), seed=st.integers(0, 99), weights=weights())
 def test_conv2d_layer(stage, x, setting, seed, weights):
     """The layer Conv2d has a weight (out, in, *kernel) and a bias (out,), and computes conv2d."""
     stride, padding = setting
@@ -87,7 +88,7 @@ def test_conv2d_starts_small(stage, seed):
 
 
 @milestone("3.10", examples=5)
-@given(shape=st.sampled_from([(1, 3, 4, 4), (1, 2, 1, 4), (2, 4, 4)]))
+@given(shape=cases([(1, 3, 4, 4), (1, 2, 1, 4), (2, 4, 4)]))
 def test_images_that_do_not_fit(stage, shape):
     """Images with other channels, smaller than the kernel, or of another rank are a ValueError."""
     layer = stage.Conv2d(2, 3, (2, 3), generator=Seed(0))
@@ -110,7 +111,7 @@ def large_images(draw):
 
 
 @milestone("3.10", examples=25)
-@given(x=large_images(), size=st.sampled_from([2, (2, 3), (1, 2)]), stride=st.sampled_from([None, 1, (2, 1)]), weights=weights())
+@given(x=large_images(), size=cases([2, (2, 3), (1, 2)]), stride=cases([None, 1, (2, 1)]), weights=weights())
 def test_max_pool(stage, x, size, stride, weights):
     """MaxPool2d takes the largest of each window, which moves by its own size unless told; windows may overlap."""
     module = stage.MaxPool2d(size) if stride is None else stage.MaxPool2d(size, stride=stride)
@@ -119,7 +120,7 @@ def test_max_pool(stage, x, size, stride, weights):
 
 
 @milestone("3.10", examples=25)
-@given(x=large_images(), size=st.sampled_from([2, (2, 3), (1, 2)]), stride=st.sampled_from([None, 1, (2, 1)]), weights=weights())
+@given(x=large_images(), size=cases([2, (2, 3), (1, 2)]), stride=cases([None, 1, (2, 1)]), weights=weights())
 def test_average_pool(stage, x, size, stride, weights):
     """AvgPool2d takes the mean of each window."""
     module = stage.AvgPool2d(size) if stride is None else stage.AvgPool2d(size, stride=stride)
@@ -194,7 +195,7 @@ class Outputs:
 
 
 @milestone("3.11", examples=30)
-@given(name=st.sampled_from(list(FORMULAS)), x=arrays(st.sampled_from([(2, 3, 2), (1, 2, 2), (2, 1, 2)])), seed=st.integers(0, 99), weights=weights())
+@given(name=cases(list(FORMULAS)), x=arrays(st.sampled_from([(2, 3, 2), (1, 2, 2), (2, 1, 2)])), seed=st.integers(0, 99), weights=weights())
 def test_recurrent_layers(stage, name, x, seed, weights):
     """RNN, LSTM and GRU read (B, T, D) step by step; weights and gates are in PyTorch's order."""
     formula, gates = FORMULAS[name]
@@ -205,7 +206,7 @@ def test_recurrent_layers(stage, name, x, seed, weights):
 
 
 @milestone("3.11", examples=20)
-@given(name=st.sampled_from(list(FORMULAS)), x=arrays((2, 3, 2)), seed=st.integers(0, 99))
+@given(name=cases(list(FORMULAS)), x=arrays((2, 3, 2)), seed=st.integers(0, 99))
 def test_the_last_state(stage, name, x, seed):
     """A recurrent layer also returns its last state: h, and for an LSTM the pair (h, c)."""
     layer = getattr(stage, name)(2, 3, generator=Seed(seed))
@@ -215,7 +216,7 @@ def test_the_last_state(stage, name, x, seed):
 
 
 @milestone("3.11", examples=20)
-@given(name=st.sampled_from(list(FORMULAS)), x=arrays((2, 4, 2)), cut=st.integers(1, 3), seed=st.integers(0, 99))
+@given(name=cases(list(FORMULAS)), x=arrays((2, 4, 2)), cut=st.integers(1, 3), seed=st.integers(0, 99))
 def test_going_on_from_a_state(stage, name, x, cut, seed):
     """Read in two parts, the second from the state after the first, a sequence gives the same outputs."""
     layer = getattr(stage, name)(2, 3, generator=Seed(seed))
@@ -226,7 +227,7 @@ def test_going_on_from_a_state(stage, name, x, cut, seed):
 
 
 @milestone("3.11", examples=4)
-@given(name=st.sampled_from(list(FORMULAS)), seed=st.integers(0, 99))
+@given(name=cases(list(FORMULAS)), seed=st.integers(0, 99))
 def test_recurrent_layers_start_small(stage, name, seed):
     """All parameters start uniform within 1 / sqrt(hidden_size) of 0."""
     layer = getattr(stage, name)(10, 16, generator=Seed(seed))

@@ -10,6 +10,7 @@ from grader.checking import (
     ERRORS,
     Seed,
     arrays,
+    cases,
     dtypes,
     expect,
     expect_array,
@@ -91,7 +92,7 @@ def test_the_last_axis_is_the_default(stage, array, weights):
 
 
 EXACT = {"softmax": softmax, "log_softmax": log_softmax, "logsumexp": logsumexp}
-NAMES = st.sampled_from(list(EXACT))
+NAMES = cases(list(EXACT))
 
 
 def expect_softmax_of(stage, name, array, weights):
@@ -115,7 +116,7 @@ def expect_softmax_of(stage, name, array, weights):
 
 @milestone("3.4", examples=40)
 @given(
-    name=NAMES, shift=st.sampled_from([1000.0, -1000.0, 300.0]), array=arrays((2, 3), "float64"),
+    name=NAMES, shift=cases([1000.0, -1000.0, 300.0]), array=arrays((2, 3), "float64"),
     rows=st.booleans(), weights=weights(),
 )  # fmt: skip
 def test_shifts(stage, name, shift, array, rows, weights):
@@ -125,7 +126,7 @@ def test_shifts(stage, name, shift, array, rows, weights):
 
 
 @milestone("3.4", examples=40)
-@given(name=NAMES, size=st.sampled_from([1000.0, 10_000.0, 200.0]), dtype=dtypes(), weights=weights())
+@given(name=NAMES, size=cases([1000.0, 10_000.0, 200.0]), dtype=dtypes(), weights=weights())
 def test_extreme_entries(stage, name, size, dtype, weights):
     """Entries a thousand apart give 0 and 1, and exact logarithms: no log(0), no overflow."""
     array = np.array([[size, 0.0, -size], [0.0, 0.0, size]], dtype)
@@ -133,7 +134,7 @@ def test_extreme_entries(stage, name, size, dtype, weights):
 
 
 @milestone("3.4", examples=30)
-@given(name=st.sampled_from(["softmax", "logsumexp"]), array=arrays((2, 3), dtypes()), place=st.integers(0, 2), weights=weights())
+@given(name=cases(["softmax", "logsumexp"]), array=arrays((2, 3), dtypes()), place=st.integers(0, 2), weights=weights())
 def test_entries_of_minus_infinity(stage, name, array, place, weights):
     """An entry of -inf, as masks make it, has the share 0 and the gradient 0, and harms no other."""
     array = array.copy()
@@ -153,7 +154,7 @@ def test_only_minus_infinity(stage, weights, dtype):
 # 3.5 Losses
 
 REDUCTIONS = {"mean": np.mean, "sum": np.sum, "none": lambda x: x}
-REDUCED = st.sampled_from(list(REDUCTIONS))
+REDUCED = cases(list(REDUCTIONS))
 
 
 @st.composite
@@ -187,7 +188,7 @@ def test_l1_loss(stage, case, reduction, weights):
 
 
 @milestone("3.5", examples=20)
-@given(case=predictions(), name=st.sampled_from(["mse_loss", "l1_loss"]), weights=weights())
+@given(case=predictions(), name=cases(["mse_loss", "l1_loss"]), weights=weights())
 def test_a_loss_reaches_both_sides(stage, case, name, weights):
     """A target that requires a gradient gets one as well."""
     formula = (lambda a, b: np.mean((a - b) ** 2)) if name == "mse_loss" else (lambda a, b: np.mean(np.abs(a - b)))
@@ -195,7 +196,7 @@ def test_a_loss_reaches_both_sides(stage, case, name, weights):
 
 
 @milestone("3.5", examples=20)
-@given(name=st.sampled_from(["mse_loss", "l1_loss", "binary_cross_entropy_with_logits"]))
+@given(name=cases(["mse_loss", "l1_loss", "binary_cross_entropy_with_logits"]))
 def test_losses_do_not_broadcast(stage, name):
     """Input and target of different shapes are a ValueError: broadcasting would hide the slip."""
     a, b = stage.Tensor(np.ones((3, 1)), requires_grad=True), stage.Tensor(np.ones(3))
@@ -203,7 +204,7 @@ def test_losses_do_not_broadcast(stage, name):
 
 
 @milestone("3.5", examples=10)
-@given(name=st.sampled_from(["mse_loss", "l1_loss"]), word=st.sampled_from(["average", "none?"]))
+@given(name=cases(["mse_loss", "l1_loss"]), word=cases(["average", "none?"]))
 def test_reductions_have_three_names(stage, name, word):
     """A reduction other than "mean", "sum" and "none" is a ValueError."""
     a = stage.Tensor([1.0, 2.0])
@@ -225,7 +226,7 @@ def test_binary_cross_entropy(stage, x, y, reduction, weights):
 
 
 @milestone("3.5", examples=20)
-@given(size=st.sampled_from([100.0, 1000.0]), dtype=dtypes())
+@given(size=cases([100.0, 1000.0]), dtype=dtypes())
 def test_binary_cross_entropy_of_extreme_logits(stage, size, dtype):
     """A logit of 1000 on the wrong side costs 1000, with the gradient 1: nothing overflows or is cut off."""
     x = stage.Tensor(np.array([size, -size, size, -size], dtype), requires_grad=True)
@@ -297,14 +298,14 @@ def test_another_ignored_class(stage, case, weights):
 
 
 @milestone("3.5", examples=40)
-@given(case=classified(ignore=True), smoothing=st.sampled_from([0.1, 0.5, 1.0]), reduction=REDUCED, weights=weights())
+@given(case=classified(ignore=True), smoothing=cases([0.1, 0.5, 1.0]), reduction=REDUCED, weights=weights())
 def test_label_smoothing(stage, case, smoothing, reduction, weights):
     """Label smoothing spreads its share over all C classes, the target's own included."""
     expect_cross_entropy(stage, case, weights, label_smoothing=smoothing, reduction=reduction)
 
 
 @milestone("3.5", examples=40)
-@given(case=classified(ignore=True), values=weights(), smoothing=st.sampled_from([0.0, 0.3]), reduction=REDUCED, weights=weights())
+@given(case=classified(ignore=True), values=weights(), smoothing=cases([0.0, 0.3]), reduction=REDUCED, weights=weights())
 def test_class_weights(stage, case, values, smoothing, reduction, weights):
     """Class weights multiply each sample's loss; the mean divides by the weights of the targets that count."""
     x, ids = case
@@ -318,7 +319,7 @@ def test_class_weights(stage, case, values, smoothing, reduction, weights):
 
 
 @milestone("3.5", examples=20)
-@given(size=st.sampled_from([1000.0, 300.0]), dtype=dtypes(), target=st.integers(0, 2))
+@given(size=cases([1000.0, 300.0]), dtype=dtypes(), target=st.integers(0, 2))
 def test_cross_entropy_of_extreme_logits(stage, size, dtype, target):
     """Logits a thousand apart cost exactly that, and the gradient is still there: no log(p + eps)."""
     x = stage.Tensor(np.array([[0.0, 0.0, size]], dtype), requires_grad=True)
@@ -341,7 +342,7 @@ def test_all_targets_ignored(stage, case):
 
 
 @milestone("3.5", examples=20)
-@given(slip=st.sampled_from([np.array([0, 3]), np.array([0, -1]), np.array([0.5, 1.0]), np.array([0]), np.array([[0], [1]])]))
+@given(slip=cases([np.array([0, 3]), np.array([0, -1]), np.array([0.5, 1.0]), np.array([0]), np.array([[0], [1]])]))
 def test_targets_that_are_no_classes(stage, slip):
     """Targets out of range, of another shape, or that are no whole numbers are an error."""
     x = stage.Tensor(np.ones((2, 3)), requires_grad=True)
@@ -416,7 +417,7 @@ def test_embedding_starts_normal(stage, seed):
 
 
 @milestone("3.6", examples=4)
-@given(top=st.sampled_from([40_000, 70_000]))
+@given(top=cases([40_000, 70_000]))
 def test_large_ids(stage, top):
     """Ids beyond 32,767 and 65,535 find their own rows."""
     layer = stage.Embedding(top + 1, 1, generator=Seed(1))
@@ -425,7 +426,7 @@ def test_large_ids(stage, top):
 
 
 @milestone("3.6", examples=20)
-@given(slip=st.sampled_from([np.array([0, 5]), np.array([-1]), np.array([0.5, 1.0])]))
+@given(slip=cases([np.array([0, 5]), np.array([-1]), np.array([0.5, 1.0])]))
 def test_ids_without_a_row(stage, slip):
     """Ids out of range, negative ones too, and ids that are no whole numbers are an error."""
     layer = stage.Embedding(5, 2, generator=Seed(0))
@@ -459,7 +460,7 @@ def with_parameters(module, values):
 
 
 @milestone("3.7", examples=50)
-@given(case=to_normalise(), gamma=weights(), beta=weights(), eps=st.sampled_from([None, 0.5]), weights=weights())
+@given(case=to_normalise(), gamma=weights(), beta=weights(), eps=cases([None, 0.5]), weights=weights())
 def test_layer_norm(stage, case, gamma, beta, eps, weights):
     """LayerNorm: over the last axes, mean 0 and variance 1 (divided by n, eps inside the root), times weight plus bias."""
     x, last = case
@@ -472,7 +473,7 @@ def test_layer_norm(stage, case, gamma, beta, eps, weights):
 
 
 @milestone("3.7", examples=50)
-@given(case=to_normalise(), gamma=weights(), eps=st.sampled_from([None, 0.5]), weights=weights())
+@given(case=to_normalise(), gamma=weights(), eps=cases([None, 0.5]), weights=weights())
 def test_rms_norm(stage, case, gamma, eps, weights):
     """RMSNorm: over the last axes, divided by the root of the mean square plus eps, times weight; no mean is taken off."""
     x, last = case
@@ -485,7 +486,7 @@ def test_rms_norm(stage, case, gamma, eps, weights):
 
 
 @milestone("3.7", examples=10)
-@given(x=st.sampled_from([0.0, 2.0, -1.5]), name=st.sampled_from(["LayerNorm", "RMSNorm"]), weights=weights())
+@given(x=cases([0.0, 2.0, -1.5]), name=cases(["LayerNorm", "RMSNorm"]), weights=weights())
 def test_constant_rows(stage, x, name, weights):
     """A row of equal numbers is normalised without a division by 0."""
     module = getattr(stage, name)(3)
@@ -498,7 +499,7 @@ def test_constant_rows(stage, x, name, weights):
 
 
 @milestone("3.7", examples=10)
-@given(name=st.sampled_from(["LayerNorm", "RMSNorm"]), shape=st.sampled_from([(2, 4), (3, 2), (2,)]))
+@given(name=cases(["LayerNorm", "RMSNorm"]), shape=cases([(2, 4), (3, 2), (2,)]))
 def test_norms_need_their_features(stage, name, shape):
     """An input whose last axis has another length than the layer is a ValueError."""
     module = getattr(stage, name)(3)
@@ -506,7 +507,7 @@ def test_norms_need_their_features(stage, name, shape):
 
 
 @milestone("3.7", examples=5)
-@given(last=st.sampled_from([3, (2, 3)]))
+@given(last=cases([3, (2, 3)]))
 def test_norms_start_neutral(stage, last):
     """A norm starts with weight 1 and bias 0, and lists them as parameters; RMSNorm has no bias."""
     shape = (last,) if isinstance(last, int) else last
@@ -530,7 +531,7 @@ def columns(array, rank):
 
 
 @milestone("3.7", examples=50)
-@given(x=batches(), gamma=weights(), beta=weights(), eps=st.sampled_from([None, 0.5]), weights=weights())
+@given(x=batches(), gamma=weights(), beta=weights(), eps=cases([None, 0.5]), weights=weights())
 def test_batch_norm_in_training(stage, x, gamma, beta, eps, weights):
     """In training, BatchNorm1d normalises every channel over the batch, and gradients pass through the statistics."""
     module = stage.BatchNorm1d(x.shape[1]) if eps is None else stage.BatchNorm1d(x.shape[1], eps=eps)
@@ -543,7 +544,7 @@ def test_batch_norm_in_training(stage, x, gamma, beta, eps, weights):
 
 
 @milestone("3.7", examples=30)
-@given(x=batches(), momentum=st.sampled_from([None, 0.5]), times=st.integers(1, 2))
+@given(x=batches(), momentum=cases([None, 0.5]), times=st.integers(1, 2))
 def test_running_statistics(stage, x, momentum, times):
     """Running averages move by `momentum` towards the batch's mean and its variance, the latter over n - 1."""
     module = stage.BatchNorm1d(x.shape[1]) if momentum is None else stage.BatchNorm1d(x.shape[1], momentum=momentum)
@@ -592,7 +593,7 @@ def test_one_value_has_no_variance(stage, channels):
 
 # 3.8 Dropout
 
-P = st.sampled_from([0.2, 0.5, 0.75])
+P = cases([0.2, 0.5, 0.75])
 
 
 @milestone("3.8", examples=20)
@@ -632,7 +633,7 @@ def test_dropout_in_evaluation(stage, p, array):
 
 
 @milestone("3.8", examples=10)
-@given(array=arrays((2, 3)), p=st.sampled_from([0.0, 1.0]))
+@given(array=arrays((2, 3)), p=cases([0.0, 1.0]))
 def test_dropout_of_none_and_of_all(stage, array, p):
     """With p = 0 nothing is dropped, with p = 1 everything is, without a division by 0."""
     module = stage.Dropout(p, generator=Seed(0))
@@ -662,7 +663,7 @@ def test_dropout_as_a_function(stage, p, training, array):
 
 
 @milestone("3.8", examples=10)
-@given(p=st.sampled_from([-0.1, 1.5, 2.0]))
+@given(p=cases([-0.1, 1.5, 2.0]))
 def test_probabilities(stage, p):
     """A p outside [0, 1] is a ValueError."""
     expect_raises(ERRORS, lambda: stage.Dropout(p, generator=Seed(0))(stage.Tensor([1.0])), "ValueError")

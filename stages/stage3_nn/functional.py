@@ -10,7 +10,6 @@ from solutions.stage2_tensor.tensor import floating, record, where
 
 from .gaussian import density, share_below
 
-
 BLOCK = 1 << 15  # elements: with what a function needs on its way, they fit in the cache
 
 
