@@ -211,17 +211,49 @@ def test_no_grad_ends_with_its_block(stage, array):
 @given(shape=shapes(empty=True), name=cases(FACTORIES), dtype=dtypes(), flag=st.booleans())
 def test_new_tensors(stage, shape, name, dtype, flag):
     """zeros, ones, rand and randn have the shape that is asked for, in float32 or in `dtype`."""
-    expect_array(made(stage, name, shape).data, made_by_numpy(name, shape), "float32", "data")
+    expect_new(made(stage, name, shape), name, shape, "float32")
     tensor = made(stage, name, shape, requires_grad=flag, dtype=dtype)
-    expect_close(tensor.data.shape, shape, "shape")
-    expect(tensor.data.dtype == dtype, "is not what was asked for", tensor.data.dtype.name, dtype, "dtype")
+    expect_new(tensor, name, shape, dtype)
     expect_is(tensor.requires_grad, flag, "is not what was asked for", "requires_grad")
 
 
-def made_by_numpy(name, shape):
-    generator = np.random.default_rng(7)
-    known = {"zeros": np.zeros, "ones": np.ones, "rand": generator.random, "randn": generator.standard_normal}
-    return known[name](shape)
+def expect_new(tensor, name, shape, dtype):
+    if name in ("zeros", "ones"):
+        expect_array(tensor.data, getattr(np, name)(shape), dtype, "data")
+    expect_close(tensor.data.shape, shape, "shape")
+    expect(tensor.data.dtype == dtype, "is not what was asked for", tensor.data.dtype.name, dtype, "dtype")
+
+
+# Which numbers are drawn is left open: numpy draws others where float32 is asked of the generator
+# itself than where its float64 is rounded.
+
+
+def numbers_drawn(stage, name, shape, seed):
+    array = getattr(stage, name)(shape, Seed(seed)).data
+    expect(isinstance(array, np.ndarray), "is not an array", array, label="data")
+    expect_close(array.shape, shape, "shape")
+    return array
+
+
+@milestone("2.1", examples=10)
+@given(name=cases(["rand", "randn"]), seed=st.integers(0, 999))
+def test_draws_follow_the_seed(stage, name, seed):
+    """rand and randn draw from the generator that they are given: the same seed, the same numbers."""
+    first, again, other = (numbers_drawn(stage, name, (2, 3), number) for number in (seed, seed, seed + 1))
+    expect_close(again, first, "data of a second draw with one seed")
+    expect(bool((first != other).all()), "is the same with another seed", other, label="data")
+
+
+@milestone("2.1", examples=10)
+@given(name=cases(["rand", "randn"]), seed=st.integers(0, 999))
+def test_draws_are_spread(stage, name, seed):
+    """rand draws evenly from [0, 1), randn from the normal distribution of mean 0 and variance 1."""
+    array = numbers_drawn(stage, name, (2000,), seed)
+    mean, variance, *margins = (0.5, 1 / 12, 0.039, 0.011) if name == "rand" else (0.0, 1.0, 0.135, 0.19)  # six sigma
+    if name == "rand":
+        expect(bool((0 <= array).all() and (array < 1).all()), "leaves [0, 1)", label="data")
+    expect(abs(array.mean() - mean) < margins[0], "is off", float(array.mean()), mean, "mean of 2000 draws")
+    expect(abs(array.var() - variance) < margins[1], "is off", float(array.var()), variance, "variance of 2000 draws")
 
 
 @milestone("2.1", examples=10)
