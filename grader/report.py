@@ -141,7 +141,10 @@ def is_plain(check: CheckResult) -> bool:
 
 
 def program_line(line: str) -> Line:
-    code, mark, remark = safe(line).partition("  # ")
+    line = safe(line)
+    if line.startswith("# "):
+        return [(line, "bold")]
+    code, mark, remark = line.partition("  # ")
     return [(code, "cyan"), (mark + remark, "bold")] if mark else [(code, "cyan")]
 
 

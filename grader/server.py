@@ -74,6 +74,7 @@ class Server:
         self.objects: dict[int, Any] = {}
         self.handles: dict[int, int] = {}
         self.folders: list[str] = []
+        self.own_folder = ""  # of the stage that is graded
         self.ran: set[str] = set()
         self.namespace: Any = None
         self.next_handle = 1
@@ -118,6 +119,7 @@ class Server:
         """Start afresh with these stages; `files` says which file defines which public name."""
         self.do_reset()
         self.folders = [os.path.realpath(folder) for folder in folders.values()]
+        self.own_folder = os.path.realpath(folders[stage])
         finder.install({name: Path(folder) for name, folder in folders.items()})
         self.namespace = Namespace(stage, files)
 
@@ -219,11 +221,11 @@ class Server:
         frames = [
             [os.path.basename(frame.filename), frame.lineno, frame.name]
             for frame in traceback.extract_tb(error.__traceback__)[-50:]
-            if os.path.dirname(os.path.realpath(frame.filename)) in self.folders
+            if os.path.dirname(os.path.realpath(frame.filename)) == self.own_folder
         ]
         if isinstance(error, SyntaxError) and type(error.filename) is str:
             message = str(error.msg)
-            if os.path.dirname(os.path.realpath(error.filename)) in self.folders:
+            if os.path.dirname(os.path.realpath(error.filename)) == self.own_folder:
                 frames.append([os.path.basename(error.filename), error.lineno, ""])
         return {"message": message, "frames": frames}
 

@@ -34,6 +34,7 @@ IN_PLACE = {
 }
 READS = ("getitem", "len", "float", "repr", "isinstance")
 MAX_ELEMENTS = 60
+LONG_LINE = 60  # a remark on a longer one gets a line of its own
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,8 @@ class Program:
         *before, last = self.body.split("\n")
         if not self.remark:
             return self.body
+        if len(last) > LONG_LINE:
+            return f"{self.body}\n# {self.remark}"
         return "\n".join([*before, f"{last:<26}  # {self.remark}"])
 
 
@@ -128,6 +131,7 @@ class _Printer:
         last, path = judged or (len(self.events) - 1, ())
         kin = self.kin_of(last)
         kept = [i for i in sorted(kin) if i == last or self.is_kept(i)]
+        kept = self.without_idle_iterations(kept)
         used = self.used_events(kept)
         fresh = self.fresh_names()
         lines: list[str] = []
@@ -230,10 +234,29 @@ class _Printer:
     def is_overtaken(self, i: int) -> bool:
         """Say whether an attribute that is read here is set later on."""
         event = self.events[i]
-        return event.verb == "get" and any(
+        if event.verb != "get" or not any(handles_in(event.reply)):
+            return False
+        return any(
             later.verb == "set" and later.arguments[1] == event.arguments[1]
             for later in self.events[i:]
         )
+
+    def without_idle_iterations(self, kept: list[int]) -> list[int]:
+        """Leave out loops over an iterator whose items nothing that is kept makes use of."""
+        steps = [i for i in kept if self.is_iteration(i)]
+        rest = [i for i in kept if i not in steps or i == kept[-1]]
+        used = self.used_events(rest)
+        busy = {self.iterator_of(i) for i in steps if i in used or i == kept[-1]}
+        return [i for i in kept if i in rest or self.iterator_of(i) in busy]
+
+    def is_iteration(self, i: int) -> bool:
+        event = self.events[i]
+        return event.verb == "op" and event.arguments[0] in ("iter", "next")
+
+    def iterator_of(self, i: int) -> int | None:
+        """Return the handle of the iterator that this event makes or moves on."""
+        event = self.events[i]
+        return handle_of(event.reply if event.arguments[0] == "iter" else event.arguments[1])
 
     def has_effect(self, event: Event) -> bool:
         """Reading an attribute or an item has none and is printed only where it is judged."""
@@ -367,17 +390,18 @@ class _Printer:
         self.uses_numpy = True
         if value.flags.f_contiguous and not value.flags.c_contiguous:
             return f"np.asfortranarray({self.array(np_in_rows(value))})"
-        if value.ndim == 0 and type(value).__name__ != "ndarray":
-            return f"np.{type(value).__name__}({plain_literal(value.item())})"
+        is_array = type(value).__name__ == "ndarray"
         if value.size == 0:
             return f"np.zeros({value.shape}, dtype={value.dtype.name!r})"
+        name = value.dtype.name
+        if name in ("float16", "float32"):  # with no more digits than it takes
+            value = value.astype(str).astype(float)
+        if value.ndim == 0 and not is_array:
+            return f"np.{name}({plain_literal(value.item())})"
         items = re.sub(r"\b(nan|inf)\b", r"np.\1", repr(value.tolist()))
-        dtype = (
-            ""
-            if value.dtype.name in ("float64", "int64", "bool")
-            else f", dtype={value.dtype.name!r}"
-        )
-        return f"np.array({items}{dtype})"
+        if name in ("float64", "int64", "bool"):
+            return f"np.array({items})"
+        return f"np.{name}({items})" if value.ndim else f"np.array({items}, dtype={name!r})"
 
 
 def np_in_rows(value: Any) -> Any:

@@ -330,7 +330,10 @@ def nested(Box):
         (lambda x: np.array([1, 2]) * x, "np.array([1, 2]) * a"),
         (lambda x: x * np.array(3.0), "a * np.array(3.0)"),
         (lambda x: x * np.array([True]), "a * np.array([True])"),
-        (lambda x: x * np.array([1.5], "float32"), "a * np.array([1.5], dtype='float32')"),
+        (lambda x: x * np.array([1.5], "float32"), "a * np.float32([1.5])"),
+        (lambda x: x * np.array([[0.7], [1e-9]], "float32"), "a * np.float32([[0.7], [1e-09]])"),
+        (lambda x: x * np.array(0.7, "float32"), "a * np.array(0.7, dtype='float32')"),
+        (lambda x: x * np.float32(0.7), "a * np.float32(0.7)"),
         (lambda x: x * np.zeros((0, 2)), "a * np.zeros((0, 2), dtype='float64')"),
         (lambda x: x * np.array([np.nan, -np.inf]), "a * np.array([np.nan, -np.inf])"),
     ],
@@ -466,6 +469,45 @@ def test_a_block_that_touches_nothing_is_kept_all_the_same(stage):
         d = Box(3)
         d.get()
         """)
+
+
+def test_a_loop_that_leads_nowhere_is_left_out(stage):
+    a = stage.Box(1)
+    for item in a:
+        item.named
+    a.get()
+    assert lines(stage) == "a = Box(1)\na.get()"
+
+
+def test_a_loop_whose_items_are_used_is_printed(stage):
+    a = stage.Box(1)
+    first, second = a
+    (first + second).get()
+    assert lines(stage) == text_of("""
+        a = Box(1)
+        c = iter(a)
+        d = next(c)
+        e = next(c)
+        f = d + e
+        f.get()
+        """)
+
+
+def test_a_value_that_was_only_looked_at_before_it_is_set_is_left_out(stage):
+    a = stage.Box(1)
+    a.item  # noqa: B018
+    a.item = 5
+    a.get()
+    assert lines(stage) == "a = Box(1)\na.item = 5\na.get()"
+
+
+def test_a_remark_on_a_long_line_stands_below_it(stage):
+    a = stage.Box(1)
+    a.get("x" * 80)
+    text = printed(stage, remark="got 1, expected 2").text
+    assert text.splitlines()[-1] == "# got 1, expected 2"
+    a.get()
+    assert printed(stage, remark="got 1, expected 2").text.endswith("a.get()                     # got 1, expected 2")
 
 
 # Replies that are lists.
