@@ -142,6 +142,15 @@ def marker_of(check: Check) -> Marker:
     return check.marker  # type: ignore[attr-defined]
 
 
+def count_of(marker: Marker, examples: int) -> int:
+    """How many examples to draw: as many as asked for, but where one may take long, not more than usual.
+
+    (A check has one time for all its examples: more of them would refuse right answers.)
+    """
+    usual = marker.examples or EXAMPLES
+    return min(examples or usual, usual) if marker.seconds else examples or usual
+
+
 def strategies_of(check: Check) -> dict[str, Any] | None:
     """Return what `@given` draws for a check, or None where it draws nothing."""
     handle = getattr(check, "hypothesis", None)
@@ -299,7 +308,7 @@ def gather(
     try:
         for example in first or []:
             visit(example)
-        explore(check, seed, examples or marker.examples or EXAMPLES, visit)
+        explore(check, seed, count_of(marker, examples), visit)
     except Stop:
         pass
     except HypothesisException as error:
@@ -339,7 +348,7 @@ def shrink(evidence: Evidence, session: Session, examples: int = 0) -> None:
         explore(
             check,
             evidence.seed,
-            examples or marker_of(check).examples or EXAMPLES,
+            count_of(marker_of(check), examples),
             visit,
             shrink=True,
         )

@@ -1,0 +1,82 @@
+"""Right answers that were written differently pass every check, PyTorch in an adapter among them."""
+
+import sys
+
+import pytest
+
+from grader import prove_engines
+from grader.checking import Marker
+from grader.course import ROOT, find_stage
+from grader.errors import UsageError
+from grader.judge import Options, grade
+from grader.prove_engines import engines_of, false_alarms, graded, read_engine
+from grader.runner import count_of
+from grader.submission import find_submission
+
+STAGE2 = ROOT / "tests" / "engines" / "stage2"
+ADAPTER_LINES = 150
+
+
+@pytest.fixture(scope="module")
+def stage2():
+    return find_stage("stage2")
+
+
+@pytest.mark.parametrize("engine", ["operation_classes"])
+def test_a_right_engine_of_stage_2_gets_full_marks(stage2, engine):
+    submission = find_submission(stage2, "submission", STAGE2 / engine)
+    result = grade(submission, Options(seed=7, examples=25)).result
+    assert [c for m in result.milestones for c in m.checks if c.status != "passed"] == []
+    assert (result.score, result.bonus) == (100, 5)
+
+
+def test_pytorch_in_an_adapter_passes_every_check_but_its_exceptions(stage2):
+    engine = read_engine(stage2, STAGE2 / "pytorch")
+    if engine.missing:
+        pytest.skip(engine.missing)
+    evidence = graded(engine, seed=7, examples=25)
+    assert {e.check.__name__: e.status for e in evidence if e.status != "passed"} == {}
+    assert "torch" not in sys.modules, "only the worker may load it"
+
+
+def test_the_adapter_is_thin_and_says_what_it_cannot_have(stage2):
+    engine = read_engine(stage2, STAGE2 / "pytorch")
+    files = (STAGE2 / "pytorch").glob("*.py")
+    assert sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files) <= ADAPTER_LINES
+    assert all(len(reason) > 20 for reason in engine.exceptions.values())
+
+
+def test_excepted_checks_are_not_run_for_that_engine(stage2, monkeypatch):
+    engine = read_engine(stage2, STAGE2 / "pytorch")
+    monkeypatch.setattr(prove_engines, "engines_of", lambda stage: [engine])
+    assert engine.exceptions
+    for check in engine.exceptions:
+        assert false_alarms(("stage2", check, 3)) == (0, [])
+
+
+def test_an_engine_whose_package_is_missing_is_skipped_with_a_word(stage2, monkeypatch):
+    monkeypatch.setattr(prove_engines, "find_spec", lambda name: None)
+    words = [engine.missing for engine in engines_of(stage2) if engine.missing]
+    assert words == ["pytorch is skipped: torch is not installed"]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ('[[exception]]\ncheck = "test_nothing"\nreason = "none"', "no check test_nothing"),
+        ('[[exception]]\ncheck = "test_sum"\nreason = "none"\n' * 6, "more than 5"),
+        ('package = "torch"', "what is package"),
+    ],
+)
+def test_wrong_exceptions_are_refused(stage2, tmp_path, text, complaint):
+    (tmp_path / "tensor.py").touch()
+    (tmp_path / "exceptions.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError, match=complaint):
+        read_engine(stage2, tmp_path)
+
+
+def test_more_examples_leave_long_checks_their_time():
+    assert count_of(Marker("2.9", examples=3, seconds=20.0), 300) == 3
+    assert count_of(Marker("2.9", examples=3, seconds=20.0), 2) == 2
+    assert count_of(Marker("2.2", examples=40), 300) == 300
+    assert count_of(Marker("2.2", examples=40), 0) == 40
