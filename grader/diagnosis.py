@@ -255,6 +255,8 @@ def same_value(a: Any, b: Any, rtol: float, atol: float) -> bool:
         return len(a) == len(b) and all(
             same_value(x, y, rtol, atol) for x, y in zip(a, b, strict=True)
         )
+    if isinstance(a, dict) and isinstance(b, dict):
+        return list(a) == list(b) and all(same_value(a[k], b[k], rtol, atol) for k in a)
     if hasattr(a, "shape") and hasattr(b, "shape"):
         same_shape = a.shape == b.shape and a.dtype == b.dtype
         return same_shape and same_value(a.ravel().tolist(), b.ravel().tolist(), rtol, atol)

@@ -50,6 +50,7 @@ def small_model(Module, Parameter, ModuleList, ModuleDict, Tensor):
             self.blocks = ModuleList([Inner(1), Inner(2)])
             self.named = ModuleDict({"left": Inner(1), "right": Inner(3)})
             self.plain = [Inner(4)]
+            self.constant = Tensor([9.0])
             self.note = "text"
 
         def forward(self, x):
@@ -151,6 +152,14 @@ def test_a_shared_parameter_is_listed_once(stage):
     model = shared_model(stage.Module, stage.Parameter, stage.ModuleList)
     expect_names([name for name, _ in model.named_parameters()], ["table", "layers.0.scale"], "the names")
     expect_names([name for name, _ in model.named_modules()], ["", "head", "layers", "layers.0"], "the names")
+    expect_close(len(list(model.layers.children())), 1, "the number of children")
+
+
+@milestone("3.1", examples=1)
+def test_a_shared_part_is_saved_under_every_name(stage):
+    """In a state, what is shared comes under every name, so that a model without the sharing can load it."""
+    model = shared_model(stage.Module, stage.Parameter, stage.ModuleList)
+    expect_names(list(model.state_dict()), ["table", "head.scale", "layers.0.scale", "layers.1.scale"], "the names")
 
 
 @milestone("3.1", examples=10)
@@ -164,6 +173,38 @@ def test_what_is_assigned_again_takes_the_place(stage, array):
     expect_names(sorted(found), sorted(NAMES), "the names")
     expect_is(found["bias"], new, "is still the old one", "the parameter bias")
     expect_is(model.bias, new, "is still the old one", "the attribute bias")
+
+
+@milestone("3.1", examples=1)
+def test_another_value_takes_a_part_away(stage):
+    """A name that gets another value, such as None, is no parameter any more; a plain Tensor there is a TypeError."""
+    model = model_of(stage)
+    expect_raises(ERRORS, lambda: setattr(model, "bias", stage.Tensor([1.0, 2.0])), "TypeError")
+    model.bias = None
+    expect_names([name for name, _ in model.named_parameters()], NAMES[1:], "the names")
+    expect_is(model.bias, None, "is not None", "bias")
+
+
+@milestone("3.1", examples=10)
+@given(array=arrays((1,)))
+def test_a_buffer_may_be_assigned_again(stage, array):
+    """A Tensor that is assigned to a buffer's name is the buffer from then on."""
+    model = model_of(stage)
+    model.head.count = stage.Tensor(array)
+    expect_names([name for name, _ in model.named_buffers()], BUFFERS, "the names")
+    expect_array(model.state_dict()["head.count"], array, "float32", "the saved buffer")
+
+
+@beside
+def with_a_dot(model):
+    model.named["left.right"] = model.head
+
+
+@milestone("3.1", examples=1)
+def test_names_have_no_dots(stage):
+    """A part's name with a dot is an error: its dotted name would mean two places."""
+    model = model_of(stage)
+    expect_raises((*ERRORS, "KeyError"), lambda: with_a_dot(model), "ValueError")
 
 
 @beside
@@ -194,11 +235,27 @@ def test_lists_and_dicts_of_modules(stage):
 def test_a_list_grows(stage):
     """What is appended to a ModuleList, or put into a ModuleDict, belongs to the model."""
     model = model_of(stage)
-    model.blocks.append(model_of(stage).head)
+    expect_is(model.blocks.append(model_of(stage).head), model.blocks, "is not the list", "append(...)")
     model.named["extra"] = model_of(stage).head
     names = [name for name, _ in model.named_parameters()]
     wanted = [*NAMES[:4], "blocks.2.scale", *NAMES[4:], "named.extra.scale"]
     expect_names(names, wanted, "the names")
+
+
+@beside
+def holding_a_number(model, kind):
+    if kind == "ModuleList":
+        model.blocks.append(3.0)
+    else:
+        model.named["number"] = 3.0
+
+
+@milestone("3.1", examples=2)
+@given(kind=cases(["ModuleList", "ModuleDict"]))
+def test_lists_and_dicts_hold_modules_only(stage, kind):
+    """What is no Module cannot be put into a ModuleList or a ModuleDict: TypeError."""
+    model = model_of(stage)
+    expect_raises((*ERRORS, "AttributeError"), lambda: holding_a_number(model, kind), "TypeError")
 
 
 @milestone("3.1", examples=10)
@@ -210,19 +267,41 @@ def test_calling_a_module(stage, array):
     expect_array(result.data, array * 1.5 + np.array([0.5, -0.5]), "float32", "data")
 
 
+@beside
+def combined(Module, x, y, factor):
+    class Combine(Module):
+        def forward(self, x, y, factor=1.0):
+            return x + y * factor
+
+    return Combine()(x, y, factor=factor)
+
+
+@milestone("3.1", examples=10)
+@given(x=arrays((2, 2)), y=arrays((2, 2)), factor=numbers())
+def test_calling_with_several_arguments(stage, x, y, factor):
+    """All arguments of a call reach `forward`, those with names, too."""
+    result = combined(stage.Module, stage.Tensor(x), stage.Tensor(y), factor)
+    expect_array(result.data, x + y * factor, "float32", "data")
+
+
 @milestone("3.1", examples=1)
 def test_train_and_eval(stage):
     """`train` and `eval` reach every module, however deep, and return the module itself."""
     model = model_of(stage)
     expect_is(model.training, True, "is not True at first", "training")
     expect_is(model.eval(), model, "is not the model", "eval()")
-    for name, module in model.named_modules():
-        expect_is(module.training, False, "is not False after eval()", f"training of {name or 'the model'}")
+    expect_flags(model, False, "eval()")
+    model.eval()
+    expect_flags(model, False, "eval() a second time")
     expect_is(model.train(), model, "is not the model", "train()")
-    for name, module in model.named_modules():
-        expect_is(module.training, True, "is not True after train()", f"training of {name or 'the model'}")
+    expect_flags(model, True, "train()")
     model.train(False)
-    expect_is(model.head.training, False, "is not False after train(False)", "training of head")
+    expect_flags(model, False, "train(False)")
+
+
+def expect_flags(model, wanted, after):
+    flags = {name: module.training for name, module in model.named_modules()}
+    expect(set(flags.values()) == {wanted}, f"is not {wanted} everywhere after {after}", flags, wanted, "training")
 
 
 @milestone("3.1", examples=5)
@@ -270,16 +349,32 @@ def test_load_state_dict(stage, array, count):
     """`load_state_dict` fills the parameters and buffers there are: the objects stay the same."""
     model = model_of(stage)
     bias = model.bias
-    state = {**model.state_dict(), "bias": array, "head.count": np.array([count], "float32")}
+    state = {**model.state_dict(), "bias": array, "head.scale": array, "head.count": np.array([count], "float32")}
     model.load_state_dict(state)
     expect_is(model.bias, bias, "is another object now", "bias")
     expect_array(bias.data, array, "float32", "data of bias")
+    expect_array(model.head.scale.data, array, "float32", "data of head.scale")
     expect_array(model.head.count.data, [count], "float32", "data of the buffer")
     expect_is(bias.requires_grad, True, "is not True any more", "requires_grad")
 
 
+@beside
+def loaded(model, array):
+    state = {**model.state_dict(), "bias": array}
+    model.load_state_dict(state)
+    array[...] = 7.0
+    return model.bias.data
+
+
+@milestone("3.1", examples=10)
+@given(array=arrays((2,), "float64"))
+def test_loading_copies(stage, array):
+    """Loading copies the numbers, in the parameter's dtype: what happens to the state afterwards changes nothing."""
+    expect_array(loaded(model_of(stage), array), array, "float32", "data of bias")
+
+
 @milestone("3.1", examples=20)
-@given(slip=cases(["missing", "unexpected", "shape"]), array=arrays((2,)))
+@given(slip=cases(["missing", "unexpected", "shape", "stretch"]), array=arrays((2,)))
 def test_a_failed_load_changes_nothing(stage, slip, array):
     """A state with a missing or unexpected name, or a wrong shape, is an error that changes nothing."""
     model = model_of(stage)
@@ -289,7 +384,7 @@ def test_a_failed_load_changes_nothing(stage, slip, array):
     elif slip == "unexpected":
         state["tail.scale"] = np.ones(1, "float32")
     else:
-        state["named.right.scale"] = np.ones(2, "float32")
+        state["named.right.scale"] = np.ones(2 if slip == "shape" else 1, "float32")
     expect_raises((*ERRORS, "KeyError"), lambda: model.load_state_dict(state), "ValueError")
     expect_array(model.bias.data, [0.5, -0.5], "float32", "data of bias")
 
@@ -304,12 +399,21 @@ def test_a_loose_load(stage, array):
     expect_array(model.head.scale.data, [1.5, 1.5], "float32", "data of head.scale")
 
 
+@milestone("3.1", examples=3)
+@given(size=cases([1, 3]))
+def test_a_loose_load_compares_shapes(stage, size):
+    """With `strict=False`, too, an array of another shape is an error."""
+    model = model_of(stage)
+    state = {"bias": np.ones(size, "float32")}
+    expect_raises(ERRORS, lambda: model.load_state_dict(state, strict=False), "ValueError")
+
+
 # 3.2 Linear and its initialisation
 
 
 @milestone("3.2", examples=40)
 @given(
-    x=arrays(st.sampled_from([(2, 3), (1, 3), (4, 3), (2, 2, 3), (3,)])), outputs=cases([2, 5, 1]),
+    x=arrays(st.sampled_from([(2, 3), (1, 3), (4, 3), (2, 2, 3), (3,)])), outputs=cases([2, 5, 1, 3]),
     bias=st.booleans(), seed=st.integers(0, 99), weights=weights(),
 )  # fmt: skip
 def test_linear(stage, x, outputs, bias, seed, weights):

@@ -19,6 +19,7 @@ from grader.checking import (
     expect_operation,
     expect_raises,
     milestone,
+    spread,
     weights,
 )
 
@@ -117,6 +118,29 @@ def test_max_pool(stage, x, size, stride, weights):
     module = stage.MaxPool2d(size) if stride is None else stage.MaxPool2d(size, stride=stride)
     moved = size if stride is None else stride
     expect_operation(stage, lambda x: module(x), lambda x: pooled(x, size, moved, np.max), [x], weights)
+
+
+@milestone("3.10", examples=10)
+@given(
+    items=st.lists(st.sampled_from([1.0, 2.0, -1.0]), min_size=12, max_size=12), stride=cases([None, 1]),
+    dtype=dtypes(), weights=weights(),
+)  # fmt: skip
+def test_max_pool_of_equal_elements(stage, items, stride, dtype, weights):
+    """Of equally large elements in a window, the first gets the whole gradient."""
+    x = np.array(items, dtype).reshape(1, 1, 3, 4)
+    module = stage.MaxPool2d(2) if stride is None else stage.MaxPool2d(2, stride=stride)
+    tensor = stage.Tensor(x, requires_grad=True)
+    result = module(tensor)
+    value = pooled(x, 2, stride or 2, np.max)
+    expect_array(result.data, value, dtype, "data")
+    upstream = spread(weights, value.shape, dtype)
+    result.backward(upstream)
+    gradient = np.zeros(x.shape)
+    for i, j in np.ndindex(value.shape[2:]):
+        row, column = i * (stride or 2), j * (stride or 2)
+        first = int(np.argmax(x[0, 0, row : row + 2, column : column + 2]))
+        gradient[0, 0, row + first // 2, column + first % 2] += upstream[0, 0, i, j]
+    expect_array(tensor.grad, gradient, dtype, "gradient")
 
 
 @milestone("3.10", examples=25)

@@ -80,6 +80,15 @@ def test_logsumexp(stage, case, keepdims, weights):
     )
 
 
+@milestone("3.4", examples=15)
+@given(array=arrays((2, 3, 2), dtypes()), axis=cases([(0, 1), (2, 0), (-1, -2), (0, 1, 2)]), keepdims=st.booleans(), weights=weights())
+def test_logsumexp_over_several_axes(stage, array, axis, keepdims, weights):
+    """logsumexp over a tuple of axes sums over all of them."""
+    expect_operation(
+        stage, lambda x: stage.logsumexp(x, axis, keepdims), lambda x: logsumexp(x, axis, keepdims), [array], weights
+    )
+
+
 @milestone("3.4", examples=20)
 @given(array=arrays((2, 3), dtypes()), weights=weights())
 def test_the_last_axis_is_the_default(stage, array, weights):
@@ -557,6 +566,7 @@ def test_running_statistics(stage, x, momentum, times):
         var = (1 - share) * var + share * x.var(axis=axes, ddof=1)
     expect_array(module.running_mean.data, mean, "float32", "running_mean")
     expect_array(module.running_var.data, var, "float32", "running_var")
+    expect_close(float(module.num_batches_tracked.data), times, "num_batches_tracked")
 
 
 @milestone("3.7", examples=30)
@@ -602,7 +612,9 @@ def test_dropout(stage, p, seed):
     """In training, an element is 0 with probability p, and else divided by 1 - p."""
     module = stage.Dropout(p, generator=Seed(seed))
     x = np.linspace(1.0, 2.0, 2000, dtype="float32").reshape(40, 50)
-    got = module(stage.Tensor(x)).data
+    tensor = stage.Tensor(x)
+    got = module(tensor).data
+    expect_array(tensor.data, x, "float32", "data of the input afterwards")
     dropped = got == 0
     share = float(dropped.mean())
     margin = 6 * math.sqrt(p * (1 - p) / x.size)
@@ -665,7 +677,8 @@ def test_dropout_as_a_function(stage, p, training, array):
 @milestone("3.8", examples=10)
 @given(p=cases([-0.1, 1.5, 2.0]))
 def test_probabilities(stage, p):
-    """A p outside [0, 1] is a ValueError."""
+    """A p outside [0, 1] is a ValueError, of the module and of the function."""
+    expect_raises(ERRORS, lambda: stage.dropout(stage.Tensor([1.0]), p, True, generator=Seed(0)), "ValueError")
     expect_raises(ERRORS, lambda: stage.Dropout(p, generator=Seed(0))(stage.Tensor([1.0])), "ValueError")
 
 
