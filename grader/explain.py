@@ -127,7 +127,7 @@ class Explainer:
             worker.load(self.stage.folder, self.stack, self.stage.names)
             worker.printed.clear()
             reply = worker.ask(encode(["run", source]), time.monotonic() + self.session.patience)
-            time.sleep(0.01)  # what was printed may still be on its way
+            worker.settle()
             answered, value = decode_reply(reply, self.session.remote)
         except WorkerLost:
             return False, worker.printed.text()

@@ -26,6 +26,7 @@ SERVER = Path(__file__).with_name("server.py")
 START_SECONDS = 60.0  # starting Python is not the learner's time
 MEMORY_BYTES = 2 * 2**30
 HEAD_BYTES, TAIL_BYTES = 10_000, 2_000
+SETTLE_SECONDS = 2.0
 FOREVER = float("inf")
 TRACE_SECONDS = 1.0  # how long a worker may take to write down where it is
 TRACE_BYTES = 50_000
@@ -79,6 +80,12 @@ class Worker:
         self.loaded = ["load", stage, {k: str(v) for k, v in folders.items()}, dict(files)]
         if self.process is not None:
             self.exchange(encode(self.loaded), time.monotonic() + START_SECONDS)
+
+    def settle(self) -> None:
+        """Wait until what the submitted code has printed is here: it comes by a way of its own."""
+        mark = os.urandom(8).hex().encode()
+        self.ask(encode(["mark", mark]), time.monotonic() + SETTLE_SECONDS)
+        self.printed.wait_for(mark, SETTLE_SECONDS)
 
     @property
     def process_id(self) -> int:
@@ -225,6 +232,9 @@ class LocalWorker:
     def ensure(self) -> None:
         pass
 
+    def settle(self) -> None:
+        pass
+
     def ask(self, frame: bytes, deadline: float) -> bytes:
         return self.server.answer(frame)
 
@@ -236,7 +246,7 @@ class Printed:
     """The first and the last of what a worker printed, kept by a thread that drains its stderr."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = threading.Condition()
         self.head, self.tail = b"", b""
 
     def follow(self, stream: IO[bytes] | None) -> None:
@@ -249,6 +259,14 @@ class Printed:
                     room = HEAD_BYTES - len(self.head)
                     self.head += chunk[: max(room, 0)]
                     self.tail = (self.tail + chunk[max(room, 0) :])[-TAIL_BYTES - 1 :]
+                    self.lock.notify_all()
+
+    def wait_for(self, mark: bytes, seconds: float) -> None:
+        """Wait until `mark` has arrived, so that all before it has, and take it out again."""
+        with self.lock:
+            self.lock.wait_for(lambda: mark in self.head + self.tail, seconds)
+            self.head = self.head.replace(mark, b"")
+            self.tail = self.tail.replace(mark, b"")
 
     def clear(self) -> None:
         with self.lock:
