@@ -33,6 +33,11 @@ class StageFinder:
         return spec
 
 
+def serves(folders: Mapping[str, Path]) -> bool:
+    """Say whether ``solutions.*`` means `folders` already."""
+    return any(isinstance(f, StageFinder) and f.folders == folders for f in sys.meta_path)
+
+
 def install(folders: Mapping[str, Path]) -> None:
     """Make ``solutions.*`` mean `folders` from now on, forgetting what was imported under that name."""
     for name in [n for n in sys.modules if n == PACKAGE or n.startswith(PACKAGE + ".")]:

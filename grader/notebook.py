@@ -7,6 +7,7 @@ from grader import finder
 from grader.course import exercise_of, read_stages
 from grader.errors import GraderError, UsageError
 from grader.judge import Options, grade
+from grader.reloading import Reloader
 from grader.report import stage_report
 from grader.state import read_state, write_state
 from grader.submission import find_submission
@@ -53,9 +54,11 @@ def lesson() -> None:
     shell = get_ipython()
     if shell is None:
         return
-    if "autoreload" not in shell.magics_manager.magics["line"]:
-        shell.run_line_magic("load_ext", "autoreload")
-    shell.run_line_magic("autoreload", "2")
+    known = shell.events.callbacks["pre_run_cell"]
+    if not any(isinstance(getattr(f, "__self__", None), Reloader) for f in known):
+        reloader = Reloader(shell.user_ns)
+        shell.events.register("pre_run_cell", reloader.refresh)
+        shell.events.register("post_run_cell", reloader.note)
     shell.set_custom_exc((NotImplementedError,), say_unwritten)
     shell.events.register("post_run_cell", forgive)
 
@@ -82,11 +85,15 @@ def say_unwritten(shell: Any, kind: Any, error: Any, trace: Any, tb_offset: Any 
 def use_mine() -> None:
     """Make `solutions.*` mean the learner's own stages/, in a notebook or a script.
 
-    UsageError once a stage has been imported: two trees would give two Tensor classes.
+    A second call changes nothing. UsageError if a stage was imported before the
+    first: two trees would give two Tensor classes.
     """
+    folders = {stage.folder: stage.source("stages") for stage in read_stages()}
+    if finder.serves(folders):
+        return
     loaded = [name for name in sys.modules if name.startswith(finder.PACKAGE + ".")]
     if loaded:
         raise UsageError(
             f"{loaded[0]} is already imported. Restart, and call use_mine() before the first import."
         )
-    finder.install({stage.folder: stage.source("stages") for stage in read_stages()})
+    finder.install(folders)
