@@ -1,5 +1,6 @@
-"""The lesson runs from top to bottom: on the solutions, and kindly on the stubs."""
+"""The lessons run from top to bottom: on the solutions, and kindly on the stubs."""
 
+import itertools
 import os
 import shutil
 
@@ -13,13 +14,23 @@ pytestmark = [
     pytest.mark.notebooks,
     pytest.mark.filterwarnings("default"),  # of Jupyter's own
 ]
+LESSONS = {  # how many pictures at least, and what stubs ask for first
+    "stage1_autodiff": (10, "1.1 Value.__init__"),
+    "stage2_tensor": (14, "2.1 Tensor.__init__"),
+}
+lessons = pytest.mark.parametrize("stage", LESSONS)
 
 
-def run_lesson(root, monkeypatch):
+def lesson_of(stage, root=ROOT):
+    path = root / "stages" / stage / f"{stage.partition('_')[0]}.ipynb"
+    return nbformat.read(path, as_version=4)
+
+
+def run(notebook, root, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.fspath(root))
-    path = root / "stages" / "stage1_autodiff" / "stage1.ipynb"
-    notebook = nbformat.read(path, as_version=4)
-    client = NotebookClient(notebook, timeout=180, kernel_name="python3", resources={"metadata": {"path": str(root)}})
+    client = NotebookClient(
+        notebook, timeout=180, kernel_name="python3", resources={"metadata": {"path": str(root)}}
+    )
     client.execute()
     outputs = [o for cell in notebook.cells if cell.cell_type == "code" for o in cell.outputs]
     return outputs, "".join(o.get("text", "") for o in outputs)
@@ -32,23 +43,81 @@ def copied(tmp_path):
     return root
 
 
-def test_the_lesson_runs_on_the_solutions(tmp_path, monkeypatch):
+def solve(root):
+    for folder in (root / "solutions").glob("stage*"):
+        for file in folder.glob("*.py"):
+            shutil.copy(file, root / "stages" / folder.name / file.name)
+
+
+@lessons
+def test_a_lesson_runs_on_the_solutions(stage, tmp_path, monkeypatch):
     root = copied(tmp_path)
-    for file in (root / "solutions" / "stage1_autodiff").glob("*.py"):
-        shutil.copy(file, root / "stages" / "stage1_autodiff" / file.name)
-    outputs, text = run_lesson(root, monkeypatch)
+    solve(root)
+    outputs, text = run(lesson_of(stage, root), root, monkeypatch)
     assert [o for o in outputs if o.output_type == "error"] == []
     assert "Not written yet" not in text
-    assert sum("image/png" in o.get("data", {}) for o in outputs) >= 10
+    assert sum("image/png" in o.get("data", {}) for o in outputs) >= LESSONS[stage][0]
 
 
-def test_on_stubs_the_lesson_says_what_to_write_instead_of_a_traceback(tmp_path, monkeypatch):
-    outputs, text = run_lesson(copied(tmp_path), monkeypatch)
+@lessons
+def test_on_stubs_a_lesson_says_what_to_write_instead_of_a_traceback(stage, tmp_path, monkeypatch):
+    root = copied(tmp_path)
+    outputs, text = run(lesson_of(stage, root), root, monkeypatch)
     assert [o for o in outputs if o.output_type == "error"] == []
-    assert "Not written yet: 1.1 Value.__init__" in text
+    assert f"Not written yet: {LESSONS[stage][1]}" in text
 
 
-def test_the_lesson_is_stored_without_outputs():
-    path = ROOT / "stages" / "stage1_autodiff" / "stage1.ipynb"
-    notebook = nbformat.read(path, as_version=4)
-    assert all(not cell.outputs for cell in notebook.cells if cell.cell_type == "code")
+@lessons
+def test_a_lesson_is_stored_without_outputs(stage):
+    assert all(not c.outputs for c in lesson_of(stage).cells if c.cell_type == "code")
+
+
+@lessons
+def test_every_picture_of_a_lesson_is_described(stage):
+    cells = lesson_of(stage).cells
+    for cell, after in itertools.pairwise(cells):
+        shows = cell.cell_type == "code" and "    plt.show()" not in cell.source
+        if shows and ("plt.show()" in cell.source or "\nfinish(" in cell.source):
+            assert after.source.startswith("*Picture: "), cell.source
+
+
+EDITING = """
+from grader import lesson, use_mine
+lesson()
+use_mine()
+---
+from solutions.stage2_tensor.tensor import Tensor
+x = Tensor([3.0])
+---
+import pathlib, shutil
+for file in pathlib.Path("solutions").glob("stage[12]*/*.py"):
+    shutil.copy(file, "stages" / file.relative_to("solutions"))
+---
+x = Tensor([3.0])
+print("squared:", (x**2).item())
+---
+path = pathlib.Path("stages/stage2_tensor/tensor.py")
+source = path.read_text()
+path.write_text("def unfinished(:\\n" + source)
+---
+print("the last version:", (x**2).item())
+---
+path.write_text(source.replace("out = x**n", "out = x**n + 1"))
+---
+print("edited:", (x**2).item(), isinstance(x, Tensor), type(x**2) is Tensor)
+---
+lesson()
+use_mine()
+"""
+
+
+def test_a_notebook_follows_the_files_without_a_restart(tmp_path, monkeypatch):
+    root = copied(tmp_path)
+    cells = [nbformat.v4.new_code_cell(source) for source in EDITING.split("---")]
+    outputs, text = run(nbformat.v4.new_notebook(cells=cells), root, monkeypatch)
+    assert [o for o in outputs if o.output_type == "error"] == []
+    assert "Not written yet: 2.1 Tensor.__init__" in text
+    assert "squared: 9.0" in text
+    assert "tensor.py, line 1: SyntaxError" in text
+    assert "the last version: 9.0" in text
+    assert "edited: 10.0 True True" in text
