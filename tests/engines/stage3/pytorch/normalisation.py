@@ -1,0 +1,1 @@
+from .layers import BatchNorm1d, LayerNorm, RMSNorm  # noqa: F401
