@@ -22,7 +22,7 @@ def stage2():
     return find_stage("stage2")
 
 
-@pytest.mark.parametrize("engine", ["operation_classes"])
+@pytest.mark.parametrize("engine", ["operation_classes", "gradients_as_graph"])
 def test_a_right_engine_of_stage_2_gets_full_marks(stage2, engine):
     submission = find_submission(stage2, "submission", STAGE2 / engine)
     result = grade(submission, Options(seed=7, examples=25)).result

@@ -170,8 +170,8 @@ class Tensor:
         a, b = operands(self, exponent)
         if a.dtype.kind != "f" and (b.data < 0).any():
             a, b = floating(a), floating(b)
-        x, n = a.data, exponent if isinstance(exponent, int | float) else b.data
-        out = x**n  # numpy squares faster where n is a plain number
+        x, n = a.data, exponent if type(exponent) in (int, float) else b.data
+        out = x**n  # numpy squares faster where n is a plain number of Python's
 
         def gradient(g):
             in_x = g * (n * x ** (n - (n != 0)))  # 0 * x ** 0 where n is 0
@@ -533,9 +533,10 @@ def freed(g):
 def operands(a, b):
     """Return a and b, of which one is a Tensor, as Tensors of one dtype.
 
-    A plain number, also one of numpy's, takes the other side's dtype, or
-    float32 where a fraction meets whole numbers. Of two tensors, floating wins
-    over whole and whole over boolean, then axes over none, then the wider dtype.
+    A plain number, also one of numpy's, takes the other side's dtype; a fraction
+    beside whole numbers is float32, a whole number beside booleans int64. Of two
+    tensors, floating wins over whole and whole over boolean, then axes over none,
+    then the wider dtype.
     """
     a, b = (as_tensor(x, like=y) for x, y in ((a, b), (b, a)))
     if a.dtype == b.dtype:
@@ -558,9 +559,11 @@ def as_tensor(x, like=None):
         return x
     if not isinstance(x, int | float | np.number | np.bool_):
         return record(np.asarray(x), (), None) if isinstance(x, np.ndarray) else Tensor(x)
-    fraction = isinstance(x, float | np.floating)
-    kind = getattr(like, "dtype", np.dtype(np.float32))
-    return record(np.array(x, kind if kind.kind == "f" or not fraction else np.float32), (), None)
+    x = x.item() if isinstance(x, np.generic) else x
+    dtype = np.dtype(getattr(like, "dtype", np.float32))
+    if isinstance(x, float) and dtype.kind != "f":
+        dtype = np.dtype(np.float32)  # numpy itself would take float64
+    return record(np.array(x, np.result_type(dtype, x)), (), None)
 
 
 def array_of(x, dtype=None):

@@ -386,9 +386,10 @@ def freed(g):
 def operands(a, b):
     """Return a and b, of which one is a Tensor, as Tensors of one dtype.
 
-    A plain number, also one of numpy's, takes the other side's dtype, or
-    float32 where a fraction meets whole numbers. Of two tensors, floating wins
-    over whole and whole over boolean, then axes over none, then the wider dtype.
+    A plain number, also one of numpy's, takes the other side's dtype; a fraction
+    beside whole numbers is float32, a whole number beside booleans int64. Of two
+    tensors, floating wins over whole and whole over boolean, then axes over none,
+    then the wider dtype.
     """
     raise NotImplementedError("2.2 operands")
 
@@ -404,9 +405,11 @@ def as_tensor(x, like=None):
         return x
     if not isinstance(x, int | float | np.number | np.bool_):
         return record(np.asarray(x), (), None) if isinstance(x, np.ndarray) else Tensor(x)
-    fraction = isinstance(x, float | np.floating)
-    kind = getattr(like, "dtype", np.dtype(np.float32))
-    return record(np.array(x, kind if kind.kind == "f" or not fraction else np.float32), (), None)
+    x = x.item() if isinstance(x, np.generic) else x
+    dtype = np.dtype(getattr(like, "dtype", np.float32))
+    if isinstance(x, float) and dtype.kind != "f":
+        dtype = np.dtype(np.float32)  # numpy itself would take float64
+    return record(np.array(x, np.result_type(dtype, x)), (), None)
 
 
 def array_of(x, dtype=None):
