@@ -14,6 +14,7 @@ from grader.checking import (
     beside,
     cases,
     dtypes,
+    each_of,
     expect,
     expect_array,
     expect_close,
@@ -240,7 +241,7 @@ def numbers_drawn(stage, name, shape, seed):
 def test_draws_follow_the_seed(stage, name, seed):
     """rand and randn draw from the generator that they are given: the same seed, the same numbers."""
     first, again, other = (numbers_drawn(stage, name, (2, 3), number) for number in (seed, seed, seed + 1))
-    expect_close(again, first, "data of a second draw with one seed")
+    expect(np.array_equal(again, first), "is another with the same seed", label="data of a second draw")
     expect(bool((first != other).all()), "is the same with another seed", other, label="data")
 
 
@@ -250,10 +251,10 @@ def test_draws_are_spread(stage, name, seed):
     """rand draws evenly from [0, 1), randn from the normal distribution of mean 0 and variance 1."""
     array = numbers_drawn(stage, name, (2000,), seed)
     mean, variance, *margins = (0.5, 1 / 12, 0.039, 0.011) if name == "rand" else (0.0, 1.0, 0.135, 0.19)  # six sigma
+    expect(abs(array.var() - variance) < margins[1], "is off", float(array.var()), variance, "variance of 2000 draws")
+    expect(abs(array.mean() - mean) < margins[0], "is off", float(array.mean()), mean, "mean of 2000 draws")
     if name == "rand":
         expect(bool(((array >= 0) & (array < 1)).all()), "leaves [0, 1)", label="data")
-    expect(abs(array.mean() - mean) < margins[0], "is off", float(array.mean()), mean, "mean of 2000 draws")
-    expect(abs(array.var() - variance) < margins[1], "is off", float(array.var()), variance, "variance of 2000 draws")
 
 
 @milestone("2.1", examples=10)
@@ -330,6 +331,24 @@ def test_numbers_do_not_widen(stage, dtype, other, op, left):
     expect(tensor.grad.dtype == dtype, "is wrong", tensor.grad.dtype.name, dtype, "dtype of the gradient")
 
 
+@milestone("2.2", examples=40)
+@given(
+    x=numbers(),
+    dtype=cases(["float32", "float64"]),
+    other=cases([2, 0.5, np.float64(0.5), np.float32(0.5)]),
+    op=cases("+-*/"),
+    left=cases([False, True]),
+)
+def test_numbers_do_not_widen_what_has_no_axes(stage, x, dtype, other, op, left):
+    """A number takes the dtype of the tensor beside it, where that has no axes, too."""
+    tensor = stage.Tensor(np.array(x, dtype), requires_grad=True)
+    a, b = (other, tensor) if left else (tensor, other)
+    result = {"+": lambda: a + b, "-": lambda: a - b, "*": lambda: a * b, "/": lambda: a / b}[op]()
+    expect_array(result.data, eval_op(op, *(float(other), x) if left else (x, float(other))), dtype, "data")
+    result.backward()
+    expect(tensor.grad.dtype == dtype, "is wrong", tensor.grad.dtype.name, dtype, "dtype of the gradient")
+
+
 @milestone("2.2", examples=30)
 @given(a=arrays((3,), "float32"), b=arrays((3,), "float64"), swap=st.booleans(), weights=weights())
 def test_each_gradient_in_its_own_dtype(stage, a, b, swap, weights):
@@ -346,7 +365,7 @@ def test_each_gradient_in_its_own_dtype(stage, a, b, swap, weights):
 @milestone("2.2", examples=30)
 @given(items=st.lists(st.sampled_from([1, 2, 3, -2, 4]), min_size=2, max_size=3), n=cases([2, 3, -2]))
 def test_whole_numbers(stage, items, n):
-    """Whole numbers stay whole in + - *; a quotient, a fraction or a negative power makes float32."""
+    """Whole numbers stay whole in + - * and squares; a quotient, a fraction or a negative power makes float32."""
     array = np.array(items)
     tensor = stage.Tensor(array)
     expect_array((tensor + n).data, array + n, "int64", "data of the sum")
@@ -354,18 +373,28 @@ def test_whole_numbers(stage, items, n):
     expect_array((tensor / n).data, array / n, "float32", "data of the quotient")
     expect_array((1 / tensor).data, 1 / array, "float32", "data of the quotient")
     expect_array((tensor * 0.5).data, array * 0.5, "float32", "data of the product")
+    expect_array((tensor**2).data, array**2, "int64", "data of the square")
     expect_array((tensor**-1).data, 1.0 / array, "float32", "data of the power")
 
 
 @milestone("2.2", examples=20)
-@given(array=arrays((3,)), dtype=cases(["float64", "float32"]), weights=weights())
+@given(array=arrays((3,), dtypes()), dtype=dtypes(), weights=weights())
 def test_a_gradient_through_astype(stage, array, dtype, weights):
     """Through `astype`, the gradient comes back in the operand's own dtype."""
     tensor = stage.Tensor(array, requires_grad=True)
     result = tensor.astype(dtype) * 3.0
     upstream = spread(weights, (3,), dtype)
     result.backward(upstream)
-    expect_array(tensor.grad, 3.0 * upstream, "float32", "gradient")
+    expect_array(tensor.grad, 3.0 * upstream, array.dtype, "gradient")
+
+
+@milestone("2.2", examples=10)
+@given(array=arrays(shapes(0, 2, sides=(1, 2)), dtypes()))
+def test_a_gradient_of_zero_is_a_gradient(stage, array):
+    """Where zero arrives, zero goes on: that is not the same as no gradient."""
+    tensor = stage.Tensor(array, requires_grad=True)
+    (tensor * 3.0).backward(np.zeros_like(array))
+    expect_array(tensor.grad, np.zeros_like(array), array.dtype, "gradient")
 
 
 @milestone("2.2", examples=20)
@@ -459,14 +488,14 @@ def expect_third_pass(stage, tensor, result, array, upstream):
 
 
 @milestone("2.2", examples=20)
-@given(array=arrays((2,), "float64"), weights=weights())
-def test_a_freed_part_is_refused_whole(stage, array, weights):
+@given(array=arrays((2,), "float64"), weights=weights(), first=cases([True, False]))
+def test_a_freed_part_is_refused_whole(stage, array, weights, first):
     """Where a part of a graph is freed, another loss over it is right, or refused with nothing changed."""
     x, y = stage.Tensor(array, requires_grad=True), stage.Tensor(array, requires_grad=True)
     upstream = spread(weights, (2,), "float64")
     shared = x * x
     (shared * 3.0).backward(upstream)
-    loss = shared * 2.0 + y
+    loss = shared * 2.0 + y if first else y + shared * 2.0
     refused = raises(lambda: loss.backward(upstream))
     expect_array(x.grad, (6 if refused else 10) * array * upstream, "float64", "gradient")
     if refused:
@@ -547,15 +576,16 @@ def test_in_place_operators_are_recorded(stage, array, op, weights):
 
 
 @milestone("2.2", examples=20)
-@given(array=arrays((2,), "float64"), weights=weights())
-def test_branches_outside_the_loss(stage, array, weights):
+@given(array=arrays((2,), "float64"), weights=weights(), inside=cases([True, False]))
+def test_branches_outside_the_loss(stage, array, weights, inside):
     """What is computed beside the loss has no part in its gradients."""
     x = stage.Tensor(array, requires_grad=True)
     y = x * 3.0
+    loss = y * 2.0 if inside else y
     beside_the_loss = y * 100.0
     upstream = spread(weights, (2,), "float64")
-    y.backward(upstream)
-    expect_array(x.grad, 3.0 * upstream, "float64", "gradient")
+    loss.backward(upstream)
+    expect_array(x.grad, (6.0 if inside else 3.0) * upstream, "float64", "gradient")
     expect_array(beside_the_loss.data, 300.0 * array, "float64", "data of the other branch")
 
 
@@ -600,12 +630,16 @@ def test_each_node_is_visited_once(stage, array, times):
 # 2.3 Broadcasting
 
 
+def stretched():
+    """A shape, and an array of one that broadcasting makes of it: axes in front, of length 1, or both."""
+    return each_of(*[stretched_by(extra, ones) for extra in (0, 1, 2) for ones in (0, 1, 2)], stretched_by(3, 0, 0))
+
+
 @st.composite
-def stretched(draw):
-    """A shape, and an array of one that broadcasting makes of it."""
-    whole = draw(shapes(empty=True))
-    part = whole[draw(st.integers(0, len(whole))) :]
-    part = tuple(1 if draw(st.booleans()) else n for n in part)
+def stretched_by(draw, extra, ones, rank=2):
+    whole = draw(shapes(extra + rank, extra + rank, empty=True))
+    chosen = draw(st.permutations(range(rank)))[:ones]
+    part = tuple(1 if i in chosen else n for i, n in enumerate(whole[extra:]))
     return part, draw(arrays(whole, dtypes()))
 
 

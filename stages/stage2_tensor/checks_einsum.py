@@ -9,26 +9,31 @@ from grader.checking import (
     arrays,
     cases,
     dtypes,
+    each_of,
     expect_operation,
     expect_raises,
     milestone,
+    raises,
     weights,
 )
 
 SIDES = {"i": 2, "j": 3, "k": 4, "b": 2, "c": 1}
 FORMS = [
     "ij,jk->ik", "ij,kj->ik", "bij,bjk->bik", "i,j->ij", "ij,ij->ij", "ij,ij->", "ij,j->i", "bij,jk->bik",
-    "ij->ji", "bij->bji", "ij,jk,k->i", "bi,bj,c->bij", "i,i->", "ij,jk", "ij,ij", "ki,jk",
+    "ij->ji", "bij->bji", "ij,jk,k->i", "bi,bj,c->bij", "i,i->", "ij,jk", "ij,ij", "jk,ki", "ij, jk -> ik",
 ]  # fmt: skip
 SUMMED = ["ij->i", "ij->", "ij,kj->i", "bij->j", "ij,k->i", "c,i->i"]
 
 
+def terms(forms):
+    """A string of subscripts and arrays that fit it; each form has its turn."""
+    return each_of(*map(operands_of, forms))
+
+
 @st.composite
-def terms(draw, forms):
-    """A string of subscripts and arrays that fit it."""
-    form = draw(st.sampled_from(forms))
+def operands_of(draw, form):
     dtype = draw(dtypes())
-    shapes = [tuple(SIDES[c] for c in term) for term in form.split("->")[0].split(",")]
+    shapes = [tuple(SIDES[c] for c in term.strip()) for term in form.split("->")[0].split(",")]
     return form, [draw(arrays(shape, dtype)) for shape in shapes]
 
 
@@ -49,6 +54,15 @@ def test_products(stage, case, weights):
 def test_letters_that_are_only_summed_over(stage, case, weights):
     """A letter that only one operand has is summed over; its gradient is the same all along it."""
     expect_einsum(stage, case, weights)
+
+
+@milestone("2.10", examples=10)
+@given(form=cases(["ii->i", "ii", "...i->i", "i...->...i"]), array=arrays((2, 2), "float64"), weights=weights())
+def test_letters_twice_and_ellipses(stage, form, array, weights):
+    """A letter twice in one term, and an ellipsis, are a ValueError, or what numpy makes of them, with gradients."""
+    square = stage.Tensor(array, requires_grad=True)
+    if not raises(lambda: stage.einsum(form, square)):
+        expect_operation(stage, lambda x: stage.einsum(form, x), lambda x: np.einsum(form, x), [array], weights)
 
 
 @milestone("2.10", examples=20)

@@ -89,6 +89,62 @@ def test_views_do_not_share_gradients(stage, a, weights):
     expect_array(x.grad, wanted.T.reshape(2, 3), "float64", "gradient")
 
 
+OPERATIONS = {
+    "-x": lambda x, s: -x, "x + 2": lambda x, s: x + 2.0, "1 - x": lambda x, s: 1.0 - x, "x * x": lambda x, s: x * x,
+    "2 / x": lambda x, s: 2.0 / x, "x ** 3": lambda x, s: x**3, "astype": lambda x, s: x.astype("float64"),
+    "sum": lambda x, s: x.sum(0), "mean": lambda x, s: x.mean(1), "max": lambda x, s: x.max(0), "var": lambda x, s: x.var(1),
+    "std": lambda x, s: x.std(1), "x @ x": lambda x, s: x @ x.T, "reshape": lambda x, s: x.reshape(3, 2),
+    "permute": lambda x, s: x.permute(1, 0), "expand": lambda x, s: x.expand(2, 2, 3), "flip": lambda x, s: x.flip(0),
+    "pad": lambda x, s: x.pad([(1, 1), (0, 2)]), "concat": lambda x, s: s.concat([x, x * 2.0], 1), "x[0]": lambda x, s: x[0],
+    "x[[0, 0]]": lambda x, s: x[np.array([0, 0])], "split": lambda x, s: list(x.split([1, 2], 1))[1], "exp": lambda x, s: x.exp(),
+    "log": lambda x, s: x.abs().log(), "sqrt": lambda x, s: x.abs().sqrt(), "abs": lambda x, s: x.abs(), "tanh": lambda x, s: x.tanh(),
+    "sigmoid": lambda x, s: x.sigmoid(), "relu": lambda x, s: x.relu(), "maximum": lambda x, s: x.maximum(0.35),
+    "clip": lambda x, s: x.clip(-1.05, 1.05), "where": lambda x, s: s.where(np.array([True, False, True]), x, 0.5),
+    "masked_fill": lambda x, s: x.masked_fill(np.array([True, False, True]), 0.0), "gather": lambda x, s: x.gather(1, np.array([[0], [2]])),
+}  # fmt: skip
+
+
+@milestone("2.9", examples=70)
+@given(array=arrays((2, 3), "float64", distinct=True), name=cases(OPERATIONS), weights=weights())
+def test_what_arrives_is_left_as_it_is(stage, array, name, weights):
+    """No operation writes into the gradient that arrives: in y + z, both are given the same array."""
+    x = stage.Tensor(array, requires_grad=True)
+    for first in (True, False):
+        y = OPERATIONS[name](x, stage)
+        z = stage.Tensor(np.zeros(y.data.shape), requires_grad=True)
+        upstream = spread(weights, y.data.shape, "float64")
+        (y + z if first else z + y).backward(upstream)
+        expect_array(z.grad, upstream, "float64", f"gradient of what is added to the result of {name}")
+
+
+@milestone("2.9", examples=70)
+@given(array=arrays((2, 3), "float64", distinct=True), name=cases(OPERATIONS), weights=weights())
+def test_what_has_arrived_is_added_to(stage, array, name, weights):
+    """Where a tensor goes into two operations, either may come first: what both send adds up."""
+    alone, x, y = (stage.Tensor(array, requires_grad=True) for _ in range(3))
+    result = OPERATIONS[name](alone, stage)
+    upstream = spread(weights, result.data.shape, "float64")
+    result.backward(upstream)
+    wanted = alone.grad + np.array(weights[:3])
+    ((OPERATIONS[name](x, stage) * upstream).sum() + (x * np.array(weights[:3])).sum()).backward()
+    expect_array(x.grad, wanted, "float64", f"gradient of {name} and a product")
+    ((y * np.array(weights[:3])).sum() + (OPERATIONS[name](y, stage) * upstream).sum()).backward()
+    expect_array(y.grad, wanted, "float64", f"gradient of a product and {name}")
+
+
+@milestone("2.9", examples=70)
+@given(array=arrays((2, 3), "float64", distinct=True), name=cases(OPERATIONS), weights=weights())
+def test_a_pass_uses_nothing_up(stage, array, name, weights):
+    """After a pass with `retain_graph`, a second one through the same operation sends the same again."""
+    x = stage.Tensor(array, requires_grad=True)
+    y = OPERATIONS[name](x, stage) * 1.0
+    upstream = spread(weights, y.data.shape, "float64")
+    y.backward(upstream, retain_graph=True)
+    once = x.grad
+    y.backward(upstream)
+    expect_array(x.grad, 2 * once, "float64", f"gradient of two passes through {name}")
+
+
 @beside
 def deep_chain(Tensor, x, length):
     leaf = Tensor([x], requires_grad=True)
@@ -120,9 +176,9 @@ def grown_chain(Tensor, side, steps):
 
 
 @beside
-def backward_of_sum(value):
+def backward_of_sum(value, retain_graph):
     total = value.sum()
-    total.backward()
+    total.backward(retain_graph=retain_graph)
     return total
 
 
@@ -133,7 +189,7 @@ def test_backward_frees_the_graph(stage, steps):
     stage.Tensor([1.0])  # loads the file first
     with growth_of_memory(stage) as grown:
         _leaf, value = grown_chain(stage.Tensor, SIDE, steps)
-        backward_of_sum(value)
+        backward_of_sum(value, False)
     # The leaf, its gradient, and the last value: 3 blocks. A graph that stays has two more per step.
     expect(grown.bytes < 6 * BLOCK, f"holds {grown.bytes // BLOCK} arrays where 3 are in use", label="memory")
 
@@ -157,6 +213,48 @@ def test_a_dropped_graph_is_gone(stage, steps):
     with growth_of_memory(stage) as grown:
         built_and_dropped(stage.Tensor, SIDE, steps)
     expect(grown.bytes < 3 * BLOCK, f"holds {grown.bytes // BLOCK} arrays where none is in use", label="memory")
+
+
+@beside
+def functions_dropped(Tensor, side):
+    import numpy
+
+    value = Tensor(numpy.ones(side, "float32"), requires_grad=True)
+    for name in ("abs", "relu", "sqrt", "exp", "tanh", "sigmoid"):
+        value = getattr(value * 0.5, name)()
+    return value.shape
+
+
+@milestone("2.9", examples=1, seconds=30)
+@given(side=st.just(SIDE))
+def test_dropped_functions_are_gone(stage, side):
+    """So is a graph of functions: none of their gradient functions holds its own result."""
+    stage.Tensor([1.0])  # loads the file first
+    with growth_of_memory(stage) as grown:
+        functions_dropped(stage.Tensor, side)
+    expect(grown.bytes < 2 * BLOCK, f"holds {grown.bytes // BLOCK} arrays where none is in use", label="memory")
+
+
+@beside
+def detached_again_and_again(Tensor, side, steps):
+    import numpy
+
+    leaf = Tensor(numpy.ones(side, "float32"), requires_grad=True)
+    value = leaf
+    for _ in range(steps):
+        value = (value * leaf).detach()
+    return value
+
+
+@milestone("2.9", examples=1, seconds=30)
+@given(steps=st.just(STEPS))
+def test_detach_lets_go(stage, steps):
+    """What is detached does not hold what it was computed from."""
+    stage.Tensor([1.0])  # loads the file first
+    with growth_of_memory(stage) as grown:
+        kept = detached_again_and_again(stage.Tensor, SIDE, steps)
+    del kept
+    expect(grown.bytes < 3 * BLOCK, f"holds {grown.bytes // BLOCK} arrays where 1 is in use", label="memory")
 
 
 @beside
@@ -188,6 +286,6 @@ def test_backward_needs_little_more_than_the_graph(stage, steps):
     """While backward is under way, only gradients that are still needed are held."""
     _leaf, value = grown_chain(stage.Tensor, SIDE, steps)
     with peak_of_memory(stage) as peak:
-        backward_of_sum(value)
+        backward_of_sum(value, True)  # where the graph stays, nothing that is freed makes up for it
     # Two gradients and the leaf's own. To hold every inner gradient takes one block per step.
     expect(peak.bytes < 6 * BLOCK, f"grows by {peak.bytes // BLOCK} arrays where 3 suffice", label="memory")

@@ -15,6 +15,7 @@ from grader.checking import (
     cases,
     compare,
     dtypes,
+    each_of,
     expect,
     expect_array,
     expect_close,
@@ -36,12 +37,31 @@ from grader.checking import (
 # 2.4 Reductions
 
 
+AXES = [
+    (0, "none"), (1, "none"), (2, "none"), (3, "none"), (1, "from the start"), (2, "first"), (3, "first"), (2, "from the start"),
+    (3, "from the start"), (2, "from the end"), (3, "from the end"), (2, "all"), (3, "all"), (3, "some"), (3, "some"), (3, "some"),
+]  # fmt: skip
+
+
+def to_reduce(**options):
+    """An array, an axis argument that fits it, and whether reduced axes stay; of each rank, each kind of argument."""
+    return each_of(*[reduction(shapes(rank, rank, sides=(2, 3, 1)), rank, kind, options) for rank, kind in AXES])
+
+
 @st.composite
-def to_reduce(draw, low=0, **options):
-    """An array, an axis argument that fits it, and whether reduced axes stay."""
-    shape = draw(shapes(low, 3, sides=(2, 3, 1)))
+def reduction(draw, shape, rank, kind, options):
     array = draw(arrays(shape, dtypes(), **options))
-    return array, draw(axes(len(shape))), draw(st.booleans())
+    return array, draw(axis_argument(rank, kind)), draw(st.booleans())
+
+
+@st.composite
+def axis_argument(draw, rank, kind):
+    if kind in ("none", "first"):
+        return None if kind == "none" else 0
+    if kind.startswith("from"):
+        return draw(st.integers(0, rank - 1)) - (rank if kind == "from the end" else 0)
+    order = draw(st.permutations(range(rank)))[: rank if kind == "all" else 2]
+    return tuple(i - rank if draw(st.booleans()) else i for i in order)
 
 
 def expect_reduction(stage, name, formula, case, weights, **options):
@@ -103,15 +123,14 @@ def test_equal_elements_share_the_gradient(stage, items, name, axis, weights):
     expect_array(tensor.grad, gradient, "float64", "gradient")
 
 
-@st.composite
-def to_spread(draw):
-    """An array whose axis argument takes at least two elements together, all of them different."""
-    shape = draw(st.sampled_from([(2,), (3,), (2, 3), (3, 2), (2, 2, 3), (2, 3, 2), (3, 2, 4)]))
-    array = draw(arrays(shape, dtypes(), distinct=True))
-    return array, draw(axes(len(shape))), draw(st.booleans())
+def to_spread():
+    """As `to_reduce`; at least two elements are taken together, all of them different."""
+    long = {1: [(2,), (3,)], 2: [(2, 3), (3, 2)], 3: [(2, 3, 2), (3, 2, 4), (2, 2, 3)]}
+    kinds = [(rank, kind) for rank, kind in AXES if rank]
+    return each_of(*[reduction(st.sampled_from(long[rank]), rank, kind, {"distinct": True}) for rank, kind in kinds])
 
 
-@milestone("2.4", examples=60)
+@milestone("2.4", examples=80)
 @given(case=to_spread(), correction=cases([None, 0, 1]), weights=weights())
 def test_var(stage, case, correction, weights):
     """`var` is the mean square about the mean, over n - 1 unless `correction` says otherwise."""
@@ -120,7 +139,7 @@ def test_var(stage, case, correction, weights):
     expect_reduction(stage, "var", lambda x, **k: np.var(x, ddof=ddof, **k), case, weights, **options)
 
 
-@milestone("2.4", examples=60)
+@milestone("2.4", examples=80)
 @given(case=to_spread(), correction=cases([None, 0, 1]), weights=weights())
 def test_std(stage, case, correction, weights):
     """`std` is the root of `var`, with the same `correction`."""
@@ -180,11 +199,14 @@ def test_empty_sums(stage, shape, axis, weights):
 # 2.5 Matrix multiplication
 
 
-@st.composite
-def to_multiply(draw, kinds):
+def to_multiply(kinds):
     """Two arrays whose matrix product exists, of the given ranks."""
+    return each_of(*[factors(left, right) for left, right in kinds])
+
+
+@st.composite
+def factors(draw, left, right):
     n, k, m = (draw(st.sampled_from(sides)) for sides in ((2, 3, 1), (3, 2, 4), (4, 1, 2)))
-    left, right = draw(st.sampled_from(kinds))
     dtype = draw(dtypes())
     a = draw(arrays((*left, n, k) if left is not None else (k,), dtype))
     b = draw(arrays((*right, k, m) if right is not None else (k,), dtype))
@@ -365,11 +387,17 @@ def test_pad(stage, case, value, weights):
     )
 
 
-@st.composite
-def to_join(draw):
+ALONG = [(1, 0), (1, -1), (2, 0), (2, 1), (2, -1), (2, -2), (3, 1), (3, 2), (3, -1), (3, -2)]  # rank and axis
+
+
+def to_join():
     """Two or three arrays that differ in length along one axis, and that axis."""
-    shape = draw(shapes(1, 3, sides=(2, 3)))
-    axis = draw(st.integers(-len(shape), len(shape) - 1))
+    return each_of(*[joined(rank, axis) for rank, axis in ALONG])
+
+
+@st.composite
+def joined(draw, rank, axis):
+    shape = draw(shapes(rank, rank, sides=(2, 3)))
     dtype, parts = draw(dtypes()), []
     for _ in range(draw(st.integers(2, 3))):
         own = list(shape)
@@ -472,12 +500,15 @@ def test_places_that_do_not_exist(stage, index):
     expect_raises(ERRORS, lambda: tensor[index], "IndexError")
 
 
-@st.composite
-def to_split(draw):
+def to_split():
     """An array, sizes that add up to its length along an axis, and that axis."""
-    shape = list(draw(shapes(1, 3, sides=(2, 3))))
-    axis = draw(st.integers(-len(shape), len(shape) - 1))
-    sizes = draw(st.lists(st.sampled_from([1, 2, 3]), min_size=1, max_size=3))
+    return each_of(*[in_pieces(rank, axis) for rank, axis in ALONG])
+
+
+@st.composite
+def in_pieces(draw, rank, axis):
+    shape = list(draw(shapes(rank, rank, sides=(2, 3))))
+    sizes = draw(st.lists(st.sampled_from([2, 1, 3]), min_size=2, max_size=3))
     shape[axis] = sum(sizes)
     return draw(arrays(tuple(shape), dtypes())), sizes, axis
 
@@ -604,7 +635,7 @@ def test_ties(stage, x, name, dtype, weights):
 @milestone("2.8", examples=40)
 @given(
     array=arrays(shapes(1, 2), dtypes()),
-    bounds=cases([(-1.05, 1.05), (None, 0.55), (-0.45, None), (0.05, 1.25)]),
+    bounds=cases([(-1.05, 1.05), (None, 0.55), (-0.45, None), (0.05, 1.25), (0.0, None), (None, 0.0)]),
     weights=weights(),
 )
 def test_clip(stage, array, bounds, weights):
@@ -680,11 +711,14 @@ def test_what_was_not_chosen_does_not_leak(stage, bad, weights, first):
     expect_array(b.grad, np.where(condition, 0, upstream), "float64", "gradient of the second")
 
 
-@st.composite
-def to_gather(draw):
+def to_gather():
     """An array, an axis, and an index of the array's shape except along that axis."""
-    shape = draw(shapes(1, 3, sides=(2, 3)))
-    axis = draw(st.integers(-len(shape), len(shape) - 1))
+    return each_of(*[gathered(rank, axis) for rank, axis in ALONG])
+
+
+@st.composite
+def gathered(draw, rank, axis):
+    shape = draw(shapes(rank, rank, sides=(2, 3)))
     own = list(shape)
     own[axis] = draw(st.sampled_from([1, 2, 4]))
     count = int(np.prod(own))
