@@ -18,7 +18,7 @@ from grader.remote import Remote, Session, decode_reply
 from grader.results import CheckResult, Misconception
 from grader.runner import Evidence, Outcome
 from grader.submission import Submission, shown
-from grader.transcript import RemoteFailure, Unprintable, print_program
+from grader.transcript import Place, RemoteFailure, Transcript, Unprintable, print_program
 from grader.worker import Frame, WorkerLost
 
 PACKAGE = "solutions"
@@ -101,24 +101,47 @@ class Explainer:
         """Add the program that shows the failure, what was printed, and a word if it does not hold."""
         transcript, verdict = outcome.transcript, outcome.verdict
         judged = transcript.position_of(verdict.got) if verdict is not None else None
-        remark = remark_of(result, outcome)
-        try:
-            names, package = self.stage.names, f"{PACKAGE}.{self.stage.folder}"
-            shown_as = package if self.mine else self.submission.package
-            program = print_program(transcript, shown_as, names, remark, judged)
-            trial = print_program(transcript, package, names, "", judged)
-        except Unprintable:
+        remark = remark_of(result, outcome, shows_it=judged is not None)
+        whole = self.program_of(transcript, remark, judged)
+        if whole is None:
             return result
-        whole = (USE_MINE if self.mine else "") + program.text
         if not transcript.events or outcome.status in ("timeout", "crashed"):
             text = whole if transcript.events else None
             return dataclasses.replace(
                 result, repro=text, stdout=self.session.worker.printed.text()
             )
-        confirmed, printed = self.try_program(trial.body, outcome, judged is not None)
+        confirmed, printed = self.confirms(transcript, outcome, judged)
+        if not confirmed:  # perhaps an error that was due has changed something
+            with_errors = self.confirms(transcript, outcome, judged, raising=True)
+            if with_errors[0]:
+                confirmed, printed = with_errors
+                whole = self.program_of(transcript, remark, judged, raising=True)
         if not confirmed:
             result = dataclasses.replace(result, message=f"{result.message} {STATE}")
         return dataclasses.replace(result, repro=whole, stdout=printed)
+
+    def program_of(
+        self, transcript: Transcript, remark: str, judged: Place | None, raising: bool = False
+    ) -> str | None:
+        """Return the program as the learner pastes it; None where it would be too long."""
+        package = f"{PACKAGE}.{self.stage.folder}" if self.mine else self.submission.package
+        try:
+            program = print_program(transcript, package, self.stage.names, remark, judged, raising)
+        except Unprintable:
+            return None
+        return (USE_MINE if self.mine else "") + program.text
+
+    def confirms(
+        self,
+        transcript: Transcript,
+        outcome: Outcome,
+        judged: Place | None,
+        raising: bool = False,
+    ) -> tuple[bool, str]:
+        """Try the program: does it show the same, and what does it print?"""
+        package = f"{PACKAGE}.{self.stage.folder}"
+        program = print_program(transcript, package, self.stage.names, "", judged, raising)
+        return self.try_program(program.body, outcome, judged is not None)
 
     def try_program(self, source: str, outcome: Outcome, judged: bool) -> tuple[bool, str]:
         """Run a printed program on freshly loaded code: does it show the same, and what does it print?"""
@@ -227,8 +250,11 @@ def ending_of(outcome: Outcome) -> str | None:
     return f"{failure.type}: {failure.message}" if failure.message else failure.type
 
 
-def remark_of(result: CheckResult, outcome: Outcome) -> str:
-    """Return the remark that stands behind the last line of a program."""
+def remark_of(result: CheckResult, outcome: Outcome, shows_it: bool) -> str:
+    """Return the remark that stands behind the last line of a program.
+
+    Where that line does not show the judged value by itself, the remark says what was judged.
+    """
     if outcome.status == "timeout":
         return "does not finish"
     if outcome.status == "crashed":
@@ -239,7 +265,8 @@ def remark_of(result: CheckResult, outcome: Outcome) -> str:
         return f"wrong: {result.message}"
     if result.expected is None:
         return f"got {one_line(result.actual)}"
-    return f"got {one_line(result.actual)}, expected {one_line(result.expected or '')}"
+    values = f"got {one_line(result.actual)}, expected {one_line(result.expected or '')}"
+    return values if shows_it or outcome.verdict is None else f"{outcome.verdict.label}: {values}"
 
 
 def one_line(text: str) -> str:

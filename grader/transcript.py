@@ -5,6 +5,7 @@ leaves out what was only looked at on the way; attribute reads stand where they 
 used, results get the names a, b, c, ...
 """
 
+import builtins
 import inspect
 import itertools
 import math
@@ -18,6 +19,7 @@ from typing import Any
 from grader.codec import Seed
 from grader.finder import PACKAGE
 
+Place = tuple[int, tuple[int, ...]]  # an event's number, and a path into its reply
 SYMBOLS = {
     "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**",
     "matmul": "@", "and_": "&", "or_": "|", "xor": "^", "lt": "<", "le": "<=", "gt": ">",
@@ -65,7 +67,7 @@ class Transcript:
     events: list[Event] = field(default_factory=list)
     origins: dict[int, tuple[int, tuple[Any, ...]]] = field(default_factory=dict)
 
-    def position_of(self, value: Any) -> tuple[int, tuple[int, ...]] | None:
+    def position_of(self, value: Any) -> Place | None:
         """Return the latest event that replied with this very object, and where in its reply.
 
         None, which many requests reply with, is looked for in the last event alone.
@@ -94,7 +96,7 @@ class Program:
         *before, last = self.body.split("\n")
         if not self.remark:
             return self.body
-        if len(last) > LONG_LINE:
+        if len(last) > LONG_LINE or ": got " in self.remark:  # on more than the last line
             return f"{self.body}\n# {self.remark}"
         return "\n".join([*before, f"{last:<26}  # {self.remark}"])
 
@@ -108,26 +110,29 @@ def print_program(
     package: str,
     files: dict[str, str],
     remark: str = "",
-    judged: tuple[int, tuple[int, ...]] | None = None,
+    judged: Place | None = None,
+    raising: bool = False,
 ) -> Program:
     """Return the transcript as a program whose last line is the judged value.
 
     `package` is where the stage's files are imported from ("" for the files alone),
     `files` says which file holds which public name. `judged` is an event's number and a
-    path into its reply; without it the program ends with the last event. Raises Unprintable where a literal would be too long.
+    path into its reply; without it the program ends with the last event. What raised on
+    the way, as it should, is left out unless `raising`. Raises Unprintable where a literal
+    would be too long.
     """
-    return _Printer(transcript, package, files).program(judged, remark)
+    return _Printer(transcript, package, files, raising).program(judged, remark)
 
 
 class _Printer:
-    def __init__(self, transcript: Transcript, package: str, files: dict[str, str]):
+    def __init__(self, transcript: Transcript, package: str, files: dict[str, str], raising: bool):
         self.events, self.origins = transcript.events, transcript.origins
-        self.package, self.files = package, files
+        self.package, self.files, self.raising = package, files, raising
         self.names: dict[int, str] = {}
         self.imported: dict[str, None] = {}
         self.uses_numpy = False
 
-    def program(self, judged: tuple[int, tuple[int, ...]] | None, remark: str) -> Program:
+    def program(self, judged: Place | None, remark: str) -> Program:
         last, path = judged or (len(self.events) - 1, ())
         kin = self.kin_of(last)
         kept = [i for i in sorted(kin) if i == last or self.is_kept(i)]
@@ -168,6 +173,11 @@ class _Printer:
                 ]
                 continue
             statement = self.statement(event)
+            if event.failure is not None and i != last:
+                caught = f"{indent}except {event.failure.type}:"
+                lines += [f"{indent}try:", f"{indent}    {statement}", caught, f"{indent}    pass"]
+                lines += [] if indent else [""]
+                continue
             if named:
                 self.names[i] = next(fresh)
                 statement = f"{self.names[i]} = {statement}"
@@ -227,9 +237,12 @@ class _Printer:
         return self.events[i].verb != "get" or self.is_overtaken(i)
 
     def is_kept(self, i: int) -> bool:
-        """What raised on the way, and what only looks, is left out; a look at what changes later is kept."""
+        """What only looks is left out; a look at what changes later is kept."""
         event = self.events[i]
-        return event.failure is None and (self.has_effect(event) or self.is_overtaken(i))
+        if event.failure is not None:
+            builtin = hasattr(builtins, event.failure.type)
+            return self.raising and builtin and self.has_effect(event)
+        return self.has_effect(event) or self.is_overtaken(i)
 
     def is_overtaken(self, i: int) -> bool:
         """Say whether an attribute that is read here is set later on."""

@@ -471,10 +471,27 @@ def test_a_block_that_touches_nothing_is_kept_all_the_same(stage):
         """)
 
 
+def test_an_error_that_changed_something_can_be_shown(stage):
+    a = stage.Box(1)
+    with pytest.raises(RemoteError):
+        a.fail()
+    a.get()
+    session = stage._session
+    body = print_program(session.transcript, "", session.names, raising=True).body
+    assert body.split("\n\n", 1)[1] == text_of("""
+        a = Box(1)
+        try:
+            a.fail()
+        except ValueError:
+            pass
+
+        a.get()
+        """)
+
+
 def test_a_loop_that_leads_nowhere_is_left_out(stage):
     a = stage.Box(1)
-    for item in a:
-        item.named
+    assert len([item.named for item in a]) == 2
     a.get()
     assert lines(stage) == "a = Box(1)\na.get()"
 
