@@ -13,6 +13,7 @@ from grader import terminal
 from grader.course import Stage
 from grader.figures import Figures
 from grader.judge import Options, grade
+from grader.prove_blame import SPREAD, prove_blame
 from grader.prove_engines import prove_right_engines
 from grader.prove_faults import prove_faults
 from grader.prove_mutants import prove_mutants
@@ -29,7 +30,8 @@ def prove_course(
     for stage in stages:
         figures = Figures(stage.name)
         for prove, *size in (
-            (prove_ends,), (prove_right_engines, examples), (prove_faults, seeds), (prove_mutants, mutants)
+            (prove_ends,), (prove_right_engines, examples), (prove_faults, seeds),
+            (prove_blame, SPREAD if seeds == 1 else 1), (prove_mutants, mutants),
         ):  # fmt: skip
             start, known = time.monotonic(), len(figures.lines)
             prove(stage, figures, *size)

@@ -103,7 +103,9 @@ def shows(check, home):
 
 
 def same_text(shown, actual):
-    """Say whether two texts show the same numbers, or else are equal."""
+    """Say whether two texts show the same numbers, or else are equal (reports cut long ones)."""
+    if actual.startswith("{"):
+        return shown.startswith(actual[:150])
     shown = re.sub(r"np\.(float|int|bool_?)\d*\((.*)\)$", r"\2", shown.partition(", dtype=")[0])
     ours, theirs = (NUMBER.findall(text.partition(" of shape")[0]) for text in (shown, actual))
     if not ours or "..." in actual:
