@@ -251,6 +251,13 @@ def stubs(check: bool) -> int:
     help="Right engines: examples per check.",
 )
 @click.option(
+    "--faults",
+    default="96",
+    show_default=True,
+    metavar="N|all",
+    help="How many forms of misconceptions of each stage.",
+)
+@click.option(
     "--mutants",
     default="20",
     show_default=True,
@@ -259,16 +266,32 @@ def stubs(check: bool) -> int:
 )
 @click.option("--report", type=click.Path(path_type=Path), help="Write the figures as Markdown.")
 def prove(
-    names: tuple[str, ...], seeds: int, examples: int, mutants: str, report: Path | None
+    names: tuple[str, ...],
+    seeds: int,
+    examples: int,
+    faults: str,
+    mutants: str,
+    report: Path | None,
 ) -> int:
     """Prove the course: right answers pass, stubs get nothing, every fault is caught and named."""
     from grader.prove import prove_course
 
     stages = [find_stage(name) for name in names] or read_stages()
-    if mutants != "all" and not mutants.isdigit():
-        raise UsageError(f"--mutants takes a number or 'all', not {mutants!r}.")
-    count = None if mutants == "all" else int(mutants)
-    return prove_course(stages, seeds, examples, count, report)
+    return prove_course(
+        stages,
+        seeds,
+        examples,
+        how_many("--faults", faults),
+        how_many("--mutants", mutants),
+        report,
+    )
+
+
+def how_many(option: str, given: str) -> int | None:
+    """Return a number, or None for "all"."""
+    if given != "all" and not given.isdigit():
+        raise UsageError(f"{option} takes a number or 'all', not {given!r}.")
+    return None if given == "all" else int(given)
 
 
 def main(arguments: Sequence[str]) -> int:

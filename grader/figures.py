@@ -1,10 +1,11 @@
 """What the proofs share: the figures they find, and the examples they draw once."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import count as naturals
+from typing import TypeVar
 
 from grader.course import Check, Stage, find_stage
 from grader.runner import (
@@ -12,6 +13,7 @@ from grader.runner import (
     explore,
 )
 
+Item = TypeVar("Item")
 CHUNK = 500  # hypothesis slows down on long runs: many examples are drawn in several
 PROCESSES = os.cpu_count() or 1
 
@@ -40,6 +42,13 @@ def drawn(check: Check, seed: int, examples: int) -> Iterable[Example]:
         seen += len(found)
         if seen >= examples or chunk * CHUNK >= 2 * examples or not found:
             return
+
+
+def spread(items: Sequence[Item], count: int | None) -> list[Item]:
+    """Return `count` of the items, evenly spread; all of them for None."""
+    if count is None or count >= len(items):
+        return list(items)
+    return [items[i * len(items) // count] for i in range(count)]
 
 
 def check_named(stage: Stage, name: str) -> Check:

@@ -13,7 +13,7 @@ from grader import terminal
 from grader.course import Stage
 from grader.figures import Figures
 from grader.judge import Options, grade
-from grader.prove_blame import SPREAD, prove_blame
+from grader.prove_blame import prove_blame
 from grader.prove_engines import prove_right_engines
 from grader.prove_faults import prove_faults
 from grader.prove_mutants import prove_mutants
@@ -21,18 +21,29 @@ from grader.report import Line
 from grader.stubs import stub_of
 from grader.submission import find_submission, workspace
 
+BLAME_SHARE = 8  # to find the stage to blame takes so much longer than to name a fault
+
 
 def prove_course(
-    stages: Sequence[Stage], seeds: int, examples: int, mutants: int | None, report: Path | None
+    stages: Sequence[Stage],
+    seeds: int,
+    examples: int,
+    faults: int | None,
+    mutants: int | None,
+    report: Path | None,
 ) -> int:
     """Prove stages and print the figures; return 0 if every promise holds, else 1."""
     all_figures = []
     for stage in stages:
         figures = Figures(stage.name)
+        planted = None if faults is None else faults // BLAME_SHARE
         for prove, *size in (
-            (prove_ends,), (prove_right_engines, examples), (prove_faults, seeds),
-            (prove_blame, SPREAD if seeds == 1 else 1), (prove_mutants, mutants),
-        ):  # fmt: skip
+            (prove_ends,),
+            (prove_right_engines, examples),
+            (prove_faults, seeds, faults),
+            (prove_blame, planted),
+            (prove_mutants, mutants),
+        ):
             start, known = time.monotonic(), len(figures.lines)
             prove(stage, figures, *size)
             for what, figure in figures.lines[known:]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from grader.blame import find_blame
 from grader.course import Stage, read_stages
 from grader.faults import Fault, faults_of
-from grader.figures import PROCESSES, Figures, drawn, stage_named
+from grader.figures import PROCESSES, Figures, drawn, spread, stage_named
 from grader.judge import Options, grade
 from grader.remote import Session
 from grader.results import StageResult
@@ -21,7 +21,6 @@ from grader.submission import Submission, Workspace, find_submission, workspace
 from grader.worker import Worker
 
 EXAMPLES = 12  # of each check, to see whether a fault shows at all
-SPREAD = 4  # at the default setting, every fourth fault is planted
 SHOWING = 3  # checks to ask for their blame
 GOAL = 0.9
 
@@ -36,14 +35,11 @@ class Planted:
     blamed: str
 
 
-def prove_blame(stage: Stage, figures: Figures, every: int) -> None:
-    """Plant every n-th fault of the earlier stages; count where the blame falls."""
+def prove_blame(stage: Stage, figures: Figures, count: int | None) -> None:
+    """Plant `count` faults of the earlier stages, evenly spread; count where the blame falls."""
     earlier = [s for s in read_stages(stage.root) if s.name < stage.name]
-    jobs = [
-        (stage.name, owner.name, fault.id)
-        for owner in earlier
-        for fault in faults_of(owner)[::every]
-    ]
+    known = [(stage.name, owner.name, fault.id) for owner in earlier for fault in faults_of(owner)]
+    jobs = spread(known, count)
     if not jobs:
         return
     with ProcessPoolExecutor(PROCESSES) as pool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from grader.course import Stage
 from grader.diagnosis import Suspects, Variant, alike, diagnose, variants_of
 from grader.faults import Fault, faults_of
-from grader.figures import PROCESSES, Figures, drawn, stage_named
+from grader.figures import PROCESSES, Figures, drawn, spread, stage_named
 from grader.runner import (
     ENOUGH_PASSES,
     EXAMPLES,
@@ -39,14 +39,17 @@ class FaultRun:
     wrong: bool
 
 
-def prove_faults(stage: Stage, figures: Figures, seeds: int) -> None:
-    """Every fault is caught by the milestones that it names; the diagnosis names it, and no other."""
+def prove_faults(stage: Stage, figures: Figures, seeds: int, count: int | None) -> None:
+    """Every fault is caught by the milestones that it names; the diagnosis names it, and no other.
+
+    `count` faults, evenly spread, are put into the solution; None for all. All are suspects.
+    """
     if not faults_of(stage):
         return
-    parts = PROCESSES
-    jobs = [
-        (stage.name, seed, part, parts) for seed in range(1, seeds + 1) for part in range(parts)
-    ]
+    variants = variants_of(faults_of(stage))
+    chosen = spread(range(len(variants)), count)
+    parts = [tuple(chosen[part::PROCESSES]) for part in range(PROCESSES)]
+    jobs = [(stage.name, seed, part) for seed in range(1, seeds + 1) for part in parts if part]
     with ProcessPoolExecutor(PROCESSES) as pool:
         runs = [run for found in pool.map(run_faults, jobs) for run in found]
     summarise_faults(stage, figures, runs, seeds)
@@ -58,8 +61,10 @@ def summarise_faults(stage: Stage, figures: Figures, runs: Sequence[FaultRun], s
     wrong = sum(run.wrong for run in runs)
     invented = sum(bool(run.named_without) for run in runs)
     total = len(runs)
+    known = len(variants_of(faults_of(stage)))
     figures.add(
-        "faults", f"{len(faults_of(stage))} over {seeds} seeds, caught {caught} of {total} runs"
+        "faults",
+        f"{total // seeds} of {known} forms over {seeds} seeds, caught {caught} of {total} runs",
     )
     figures.add("diagnosed by name", f"{named} of {total} ({named / total:.1%}), wrongly {wrong}")
     figures.add("unknown, yet named", f"{invented} of {total} ({invented / total:.1%})")
@@ -89,9 +94,9 @@ def summarise_faults(stage: Stage, figures: Figures, runs: Sequence[FaultRun], s
         figures.complaints.append(f"{invented / total:.1%} of unknown faults get a name")
 
 
-def run_faults(job: tuple[str, int, int, int]) -> list[FaultRun]:
-    """Run every n-th fault of a stage under one seed."""
-    name, seed, part, parts = job
+def run_faults(job: tuple[str, int, Sequence[int]]) -> list[FaultRun]:
+    """Run some faults of a stage, by the numbers of their variants, under one seed."""
+    name, seed, chosen = job
     stage = stage_named(name)
     variants = variants_of(faults_of(stage))
     examples = {
@@ -103,8 +108,8 @@ def run_faults(job: tuple[str, int, int, int]) -> list[FaultRun]:
         suspects = Suspects(stage, space)
         try:
             return [
-                run_fault(stage, variant, seed, examples, variants, suspects)
-                for variant in variants[part::parts]
+                run_fault(stage, variants[number], seed, examples, variants, suspects)
+                for number in chosen
             ]
         finally:
             suspects.close()

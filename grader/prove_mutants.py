@@ -1,12 +1,11 @@
 """The proof that no small change to the solution goes unnoticed."""
 
 import tomllib
-from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 from grader.course import Check, Stage
-from grader.figures import PROCESSES, Figures, stage_named
+from grader.figures import PROCESSES, Figures, spread, stage_named
 from grader.mutants import Mutant, control_of, mutants_of
 from grader.remote import REQUEST_SECONDS, Session
 from grader.runner import (
@@ -29,7 +28,7 @@ def prove_mutants(stage: Stage, figures: Figures, count: int | None) -> None:
     The control, which changes nothing, must survive.
     """
     mutants = mutants_of(stage)
-    chosen = mutants if count is None else spread(mutants, count)
+    chosen = spread(mutants, count)
     reasons = equivalent_mutants(stage)
     if not survives((stage.name, control_of(stage))):
         figures.complaints.append(
@@ -48,12 +47,6 @@ def prove_mutants(stage: Stage, figures: Figures, count: int | None) -> None:
     if count is None:
         gone = sorted(set(reasons) - {m.name for m in survived})
         figures.complaints += [f"listed as equivalent, but caught or gone: {name}" for name in gone]
-
-
-def spread(mutants: Sequence[Mutant], count: int) -> list[Mutant]:
-    """Return `count` mutants spread evenly over the solution."""
-    step = max(len(mutants) / max(count, 1), 1)
-    return [mutants[int(i * step)] for i in range(min(count, len(mutants)))]
 
 
 def equivalent_mutants(stage: Stage) -> dict[str, str]:

@@ -50,14 +50,14 @@ class Reloader:
         self.seen = stamps
         found = successors(old, new)
         adopt(found)
-        self.namespace.update(
-            {n: found[id(v)] for n, v in self.namespace.items() if id(v) in found}
-        )
+        for name, value in list(self.namespace.items()):
+            self.namespace[name] = found.get(id(value), value)
 
 
 def loaded() -> dict[str, ModuleType]:
     """Return the modules of the course, by name."""
-    return {n: m for n, m in sys.modules.items() if n.partition(".")[0] in PACKAGES}
+    # A list first: another thread of the kernel may import while we look.
+    return {n: m for n, m in list(sys.modules.items()) if n.partition(".")[0] in PACKAGES}
 
 
 def forget() -> None:
@@ -86,14 +86,16 @@ def successors(old: dict[str, ModuleType], new: dict[str, ModuleType]) -> dict[i
 
 
 def adopt(found: dict[int, Any]) -> None:
-    """Let the instances of old classes be instances of the new ones."""
-    for instance in gc.get_objects():
-        kind = found.get(id(type(instance)))
-        if isinstance(kind, type):
-            try:
-                instance.__class__ = kind
-            except TypeError:  # the class has other slots now
-                pass
+    """Let instances of old classes be instances of the new ones, and the notebook's subclasses follow."""
+    for thing in gc.get_objects():
+        try:
+            if isinstance(thing, type):
+                if id(thing) not in found and any(id(base) in found for base in thing.__bases__):
+                    thing.__bases__ = tuple(found.get(id(base), base) for base in thing.__bases__)
+            elif id(type(thing)) in found:
+                thing.__class__ = found[id(type(thing))]
+        except TypeError:  # the class has other slots now
+            pass
 
 
 def place(error: Exception) -> str:
