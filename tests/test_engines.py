@@ -13,7 +13,8 @@ from grader.prove_engines import engines_of, false_alarms, graded, read_engine
 from grader.runner import count_of
 from grader.submission import find_submission
 
-STAGE2 = ROOT / "tests" / "engines" / "stage2"
+ENGINES = ROOT / "tests" / "engines"
+ADAPTED = ["stage2", "stage3"]
 ADAPTER_LINES = 150
 
 
@@ -22,16 +23,29 @@ def stage2():
     return find_stage("stage2")
 
 
-@pytest.mark.parametrize("engine", ["operation_classes", "gradients_as_graph"])
-def test_a_right_engine_of_stage_2_gets_full_marks(stage2, engine):
-    submission = find_submission(stage2, "submission", STAGE2 / engine)
+def adapter(name):
+    return read_engine(find_stage(name), ENGINES / name / "pytorch")
+
+
+@pytest.mark.parametrize(
+    ("name", "engine", "bonus"),
+    [
+        ("stage2", "operation_classes", 5),
+        ("stage2", "gradients_as_graph", 5),
+        ("stage3", "composed", 10),
+        ("stage3", "fused", 10),
+    ],
+)
+def test_a_right_engine_gets_full_marks(name, engine, bonus):
+    submission = find_submission(find_stage(name), "submission", ENGINES / name / engine)
     result = grade(submission, Options(seed=7, examples=25)).result
     assert [c for m in result.milestones for c in m.checks if c.status != "passed"] == []
-    assert (result.score, result.bonus) == (100, 5)
+    assert (result.score, result.bonus) == (100, bonus)
 
 
-def test_pytorch_in_an_adapter_passes_every_check_but_its_exceptions(stage2):
-    engine = read_engine(stage2, STAGE2 / "pytorch")
+@pytest.mark.parametrize("name", ADAPTED)
+def test_pytorch_in_an_adapter_passes_every_check_but_its_exceptions(name):
+    engine = adapter(name)
     if engine.missing:
         pytest.skip(engine.missing)
     evidence = graded(engine, seed=7, examples=25)
@@ -39,19 +53,21 @@ def test_pytorch_in_an_adapter_passes_every_check_but_its_exceptions(stage2):
     assert "torch" not in sys.modules, "only the worker may load it"
 
 
-def test_the_adapter_is_thin_and_says_what_it_cannot_have(stage2):
-    engine = read_engine(stage2, STAGE2 / "pytorch")
-    files = (STAGE2 / "pytorch").glob("*.py")
+@pytest.mark.parametrize("name", ADAPTED)
+def test_the_adapter_is_thin_and_says_what_it_cannot_have(name):
+    engine = adapter(name)
+    files = engine.submission.folder.glob("*.py")
     assert sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files) <= ADAPTER_LINES
     assert all(len(reason) > 20 for reason in engine.exceptions.values())
 
 
-def test_excepted_checks_are_not_run_for_that_engine(stage2, monkeypatch):
-    engine = read_engine(stage2, STAGE2 / "pytorch")
+@pytest.mark.parametrize("name", ADAPTED)
+def test_excepted_checks_are_not_run_for_that_engine(name, monkeypatch):
+    engine = adapter(name)
     monkeypatch.setattr(prove_engines, "engines_of", lambda stage: [engine])
     assert engine.exceptions
     for check in engine.exceptions:
-        assert false_alarms(("stage2", check, 3)) == (0, [])
+        assert false_alarms((name, check, 3)) == (0, [])
 
 
 def test_an_engine_whose_package_is_missing_is_skipped_with_a_word(stage2, monkeypatch):
