@@ -17,6 +17,7 @@ pytestmark = [
 LESSONS = {  # how many pictures at least, and what stubs ask for first
     "stage1_autodiff": (10, "1.1 Value.__init__"),
     "stage2_tensor": (14, "2.1 Tensor.__init__"),
+    "stage3_nn": (16, "3.1 Module.__setattr__"),
 }
 lessons = pytest.mark.parametrize("stage", LESSONS)
 
@@ -93,7 +94,10 @@ import pathlib, shutil
 for file in pathlib.Path("solutions").glob("stage[12]*/*.py"):
     shutil.copy(file, "stages" / file.relative_to("solutions"))
 ---
-x = Tensor([3.0])
+class Own(Tensor):
+    pass
+
+x, own = Tensor([3.0]), Own([3.0])
 print("squared:", (x**2).item())
 ---
 path = pathlib.Path("stages/stage2_tensor/tensor.py")
@@ -105,6 +109,7 @@ print("the last version:", (x**2).item())
 path.write_text(source.replace("out = x**n", "out = x**n + 1"))
 ---
 print("edited:", (x**2).item(), isinstance(x, Tensor), type(x**2) is Tensor)
+print("subclass:", (own**2).item(), isinstance(own, Tensor), isinstance(Own([1.0]), Tensor))
 ---
 lesson()
 use_mine()
@@ -121,3 +126,4 @@ def test_a_notebook_follows_the_files_without_a_restart(tmp_path, monkeypatch):
     assert "tensor.py, line 1: SyntaxError" in text
     assert "the last version: 9.0" in text
     assert "edited: 10.0 True True" in text
+    assert "subclass: 10.0 True True" in text
