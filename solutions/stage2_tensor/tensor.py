@@ -16,7 +16,7 @@ import numpy as np
 
 from solutions.stage1_autodiff.autodiff import topological_order
 
-from .shapes import axes_of, chooses_once, unbroadcast, unpacked, with_axes
+from .shapes import axes_of, chooses_once, flat_rows, unbroadcast, unpacked, with_axes
 
 recording = True  # False inside `no_grad`
 
@@ -344,7 +344,7 @@ class Tensor:
             if chooses_once(index):
                 spread[index] = g
             else:
-                np.add.at(spread, index, g)  # spread[index] += g would keep one of several
+                np.add.at(*flat_rows(spread, index, g))  # += would keep one of several
             return (spread,)
 
         return record(self.data[index], (self,), gradient)
@@ -417,7 +417,7 @@ class Tensor:
         """Return 1 / (1 + e ** -self); finite for every number."""
         # e ** -|x| never overflows; for x < 0 both sides of the fraction are multiplied by e ** x.
         decay = np.exp(-np.abs(self.data))
-        out = np.where(self.data >= 0, 1, decay) / (1 + decay)
+        out = np.maximum(self.data >= 0, decay) / (1 + decay)  # np.where takes twice the time
         return record(out, (self,), lambda g: (g * (out * (1 - out)),))
 
     def relu(self):

@@ -17,7 +17,7 @@ import numpy as np
 
 from solutions.stage1_autodiff.autodiff import topological_order
 
-from .shapes import axes_of, chooses_once, unbroadcast, unpacked, with_axes
+from .shapes import axes_of, chooses_once, flat_rows, unbroadcast, unpacked, with_axes
 
 recording = True  # False inside `no_grad`
 
