@@ -151,12 +151,22 @@ def test_numpy_gives_the_array(stage, array):
     expect_raises(ERRORS, lambda: tensor.numpy(), "TypeError")
 
 
+@milestone("2.1", examples=10)
+@given(array=arrays(shapes(0, 2)))
+def test_numpy_of_a_computed_tensor(stage, array):
+    """`numpy()` of a computed tensor is an error where one of its operands requires a gradient."""
+    result = stage.Tensor(array, requires_grad=True).astype("float64")
+    expect_raises(ERRORS, lambda: result.numpy(), "TypeError")
+    expect_array(stage.Tensor(array).astype("float64").numpy(), array, "float64", "numpy()")
+
+
 @milestone("2.1", examples=20)
 @given(array=arrays(shapes(0, 3), dtypes()))
 def test_detach_leaves_the_graph(stage, array):
     """`detach()` gives a leaf of the same numbers that no gradient reaches, and changes nothing else."""
     tensor = stage.Tensor(array, requires_grad=True)
     detached = tensor.detach()
+    expect(detached is not tensor, "is the tensor itself", label="the result")
     expect_array(detached.data, array, array.dtype, "data")
     expect_is(detached.requires_grad, False, "is not False", "requires_grad")
     expect_is(detached.is_leaf, True, "is not True", "is_leaf")
@@ -181,14 +191,24 @@ def test_no_grad_records_nothing(stage, array):
     """What is computed inside `no_grad()` requires no gradient; afterwards all is as before."""
     tensor = stage.Tensor(array, requires_grad=True)
     with stage.no_grad():
-        with stage.no_grad():
-            pass
         inside = tensor.astype("float64")
     outside = tensor.astype("float64")
     expect_is(inside.requires_grad, False, "of a result inside is not False", "requires_grad")
     expect_is(inside.is_leaf, True, "of a result inside is not True", "is_leaf")
     expect_is(outside.requires_grad, True, "of a result afterwards is not True", "requires_grad")
     expect_is(outside.is_leaf, False, "of a result afterwards is not False", "is_leaf")
+
+
+@milestone("2.1", examples=5)
+@given(array=arrays(shapes(0, 2)))
+def test_no_grad_inside_no_grad(stage, array):
+    """Where `no_grad()` blocks stand in one another, the outer one goes on after the inner one."""
+    tensor = stage.Tensor(array, requires_grad=True)
+    with stage.no_grad():
+        with stage.no_grad():
+            pass
+        inside = tensor.astype("float64")
+    expect_is(inside.requires_grad, False, "of a result inside is not False", "requires_grad")
 
 
 @beside
