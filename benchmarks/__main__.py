@@ -9,7 +9,11 @@ import click
 from .measure import Disagreement
 from .report import Row, environment, heading
 
-NAMES = ("scalar",)  # modules of this package; one is imported only when it is asked for
+NAMES = (
+    "scalar",
+    "tensor",
+    "mlp",
+)  # modules of this package; one is imported only when it is asked for
 
 
 class UnknownBenchmark(click.ClickException):

@@ -2,9 +2,12 @@
 
 import gc
 import math
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
 from statistics import median
 
 
@@ -38,22 +41,30 @@ def alternate(
     steps: int = 4,
     warm_up: int = 1,
     collecting: bool = True,
+    clock: Callable[[], float] = time.perf_counter,
+    rest: float = 0.0,
 ) -> list[float]:
     """Return for each side the seconds of one step: the median over its turns.
 
     A side is a function that takes one step. Every turn gives each side a few steps, in an order
     that is reversed from turn to turn, so that a slow moment of the machine meets all of them.
+    `rest` is how many seconds pass before each, for what the other side still does.
     """
     seconds: list[list[float]] = [[] for _ in sides]
     for turn in range(turns):
         places = list(range(len(sides)))
         for place in reversed(places) if turn % 2 else places:
-            seconds[place].append(mean_step(sides[place], steps, warm_up, collecting))
+            time.sleep(rest)
+            seconds[place].append(mean_step(sides[place], steps, warm_up, collecting, clock))
     return [median(side) for side in seconds]
 
 
 def mean_step(
-    step: Callable[[], object], steps: int, warm_up: int = 0, collecting: bool = True
+    step: Callable[[], object],
+    steps: int,
+    warm_up: int = 0,
+    collecting: bool = True,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> float:
     """Return the mean seconds of `steps` steps, after `warm_up` steps that are not counted.
 
@@ -65,9 +76,9 @@ def mean_step(
     gc.collect()
     for number in range(warm_up + steps):
         with collector(collecting):
-            start = time.perf_counter()
+            start = clock()
             step()
-            elapsed = time.perf_counter() - start
+            elapsed = clock() - start
         if not collecting:
             gc.collect()
         if number >= warm_up:
@@ -84,3 +95,35 @@ def collector(enabled: bool) -> Iterator[None]:
         yield
     finally:
         (gc.enable if before else gc.disable)()
+
+
+@contextmanager
+def settled() -> Iterator[None]:
+    """Let the collector pass over what exists already: with PyTorch loaded, a round takes 50 ms."""
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
+def peak_growth(step: Callable[[], object]) -> int:
+    """Return by how many bytes this process's resident memory grows, at most, during a step."""
+    reset = Path("/proc/self/clear_refs")
+    if reset.exists():  # Linux: a process inherits the peak of the one that started it
+        reset.write_text("5")
+    before = peak()
+    step()
+    return peak() - before
+
+
+def peak() -> int:
+    """Return the largest resident memory of this process, in bytes."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        (line,) = [x for x in status.read_text().splitlines() if x.startswith("VmHWM")]
+        return int(line.split()[1]) * 1024
+    resource = import_module("resource")
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

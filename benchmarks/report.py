@@ -39,8 +39,15 @@ class Row:
         """Return the row as a line of the table."""
         ours = f"{self.ours:.3g} {self.unit}"
         theirs = "-" if self.theirs is None else f"{self.theirs:.3g} {self.unit}"
-        speed = "-" if self.ratio is None else f"{1 / self.ratio:.2f} times as fast"
-        return columns(self.name, ours, theirs, speed)
+        return columns(self.name, ours, theirs, self.comparison())
+
+    def comparison(self) -> str:
+        """Return the last cell: how ours compares with theirs."""
+        if self.ratio is None:
+            return "-"
+        if self.unit == "MB":
+            return f"{self.ratio:.2f} times as large"
+        return f"{1 / self.ratio:.2f} times as fast"
 
 
 def columns(name: str, ours: str, theirs: str, speed: str) -> str:
@@ -58,7 +65,7 @@ def environment(packages: Iterable[str]) -> list[str]:
     """Return the lines that say where a result comes from; `packages` are distribution names."""
     python = f"{platform.python_implementation()} {platform.python_version()}"
     return [
-        f"processor    {processor()}, {os.cpu_count()} cores",
+        f"processor    {processor()}, {os.cpu_count()} cores, load {load()}",
         f"Python       {python}, {platform.system()}, collector thresholds {gc.get_threshold()}",
         f"packages     {', '.join(f'{name} {version(name)}' for name in packages)}",
         f"BLAS kernel  {blas_kernel()}",
@@ -73,6 +80,11 @@ def processor() -> str:
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor() or platform.machine() or "n/a"
+
+
+def load() -> str:
+    """Return how many processes wanted to run in the last minute, or "n/a"; best is below 1."""
+    return f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "n/a"
 
 
 def version(distribution: str) -> str:
