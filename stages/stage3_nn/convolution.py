@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from solutions.stage2_tensor.tensor import record
+from solutions.stage2_tensor.tensor import operands, record
 
 from .layers import drawn
 from .module import Module

@@ -41,7 +41,7 @@ def share_below(x):
     nearest = np.rint((x + REACH) * STEPS)
     d, index = x - (nearest / STEPS - REACH), nearest.astype(np.intp)
     share = np.zeros_like(d)
-    for coefficients in TABLES[x.dtype.type]:
+    for coefficients in TABLES.get(x.dtype.type, TABLES[np.float64]):
         share *= d
         share += coefficients.take(index, mode="clip")  # NaN has no index, but a NaN for d
     return share

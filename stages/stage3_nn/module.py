@@ -1,5 +1,5 @@
 # Generated from solutions/stage3_nn/module.py. The bodies are yours to write.
-"""Modules: parts of a network that find their parameters, save them, and map inputs to an output."""
+"""Modules: parts of a network, which find their parameters and map inputs to outputs."""
 
 from solutions.stage2_tensor.tensor import Tensor, array_of
 
@@ -59,7 +59,7 @@ class Module:
         raise AttributeError(f"{kind} has no attribute {name!r}")
 
     def _register(self, name, part):
-        """Make `part` belong to self. ValueError: a name with a dot, or a Module containing self."""
+        """Make `part` belong to self. ValueError: a dot in the name, a Module containing self."""
         raise NotImplementedError("3.1 Module._register")
 
     def register_buffer(self, name, tensor):
@@ -88,7 +88,7 @@ class Module:
         raise NotImplementedError("3.1 Module._named")
 
     def named_parameters(self):
-        """Yield (name, Parameter): self's own in order of assignment, then those of its children."""
+        """Yield (name, Parameter): self's own in order of assignment, then its children's."""
         yield from self._named(is_parameter)
 
     def named_buffers(self):

@@ -75,10 +75,12 @@ class LSTM(Recurrent):
     gates = 4
 
     def first_state(self, batch, dtype):
+        """Return zeros twice."""
         zeros = super().first_state(batch, dtype)
         return zeros, zeros
 
     def output(self, state):
+        """Return h."""
         return state[0]
 
     def step(self, inputs, state):
