@@ -557,6 +557,18 @@ def test_an_initialiser_keeps_the_parameter(stage, seed, name):
     expect_is(parameter.requires_grad, True, "is not True any more", "requires_grad")
 
 
+@milestone("3.2", examples=8)
+@given(seed=st.integers(0, 99), name=cases(["xavier_uniform", "xavier_normal", "kaiming_uniform", "kaiming_normal"]))
+def test_an_initialiser_draws_from_its_generator(stage, seed, name):
+    """An initialiser fills two parameters alike from generators of one seed, and otherwise from those of two."""
+    parameters = [stage.Parameter(np.zeros((3, 4), "float32")) for _ in range(3)]
+    for parameter, number in zip(parameters, (seed, seed, seed + 1)):
+        getattr(stage, name)(parameter, generator=Seed(number))
+    first, again, other = (parameter.data for parameter in parameters)
+    expect_close(first, again, "the parameter of the same seed")
+    expect(not np.array_equal(first, other), "is the same for another seed", label="the parameter")
+
+
 @milestone("3.2", examples=5)
 @given(name=cases(["xavier_uniform", "kaiming_uniform", "xavier_normal"]))
 def test_fans_need_two_axes(stage, name):
