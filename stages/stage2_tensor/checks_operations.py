@@ -621,15 +621,15 @@ def test_maximum_and_minimum(stage, pair, name, weights):
 
 
 @milestone("2.8", examples=20)
-@given(x=numbers(), name=cases(["maximum", "minimum"]), dtype=dtypes(), weights=weights())
-def test_ties(stage, x, name, dtype, weights):
+@given(x=numbers(), name=cases(["maximum", "minimum"]), dtype=dtypes(), weights=weights(), first=cases([True, False]))
+def test_ties(stage, x, name, dtype, weights, first):
     """Where both operands of maximum or minimum are equal, each gets half of the gradient."""
     array = np.array([x, 2.0], dtype)
     a, b = stage.Tensor(array, requires_grad=True), stage.Tensor(array, requires_grad=True)
     upstream = spread(weights, (2,), dtype)
     getattr(a, name)(b).backward(upstream)
-    expect_array(a.grad, upstream / 2, dtype, "gradient of the first")
-    expect_array(b.grad, upstream / 2, dtype, "gradient of the second")
+    for tensor, place in [(a, "first"), (b, "second")][:: 1 if first else -1]:  # in both orders
+        expect_array(tensor.grad, upstream / 2, dtype, f"gradient of the {place}")
 
 
 @milestone("2.8", examples=40)
@@ -689,6 +689,7 @@ def test_masked_fill(stage, array, mask, value, wide, weights):
     tensor = stage.Tensor(array, requires_grad=True)
     result = tensor.masked_fill(stage.Tensor(mask), value)
     expect_array(result.data, np.where(mask, value, array), array.dtype, "data")
+    expect_array(tensor.data, array, array.dtype, "the operand's data")
     result.backward(spread(weights, (2, 3), array.dtype))
     expect_array(tensor.grad, gradient, array.dtype, "gradient")
 
