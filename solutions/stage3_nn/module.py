@@ -276,6 +276,7 @@ class ModuleDict(Module):
             self[key] = module
 
     def __setitem__(self, key, module):
+        """Put a module in under `key`, a string, or in the place of the one that is there."""
         self._register(key, checked(module))
 
     def __getitem__(self, key):

@@ -70,6 +70,7 @@ class RNN(Recurrent):
     """h' = tanh(input + W_hh h + b_hh). Elman, Finding Structure in Time (1990)."""
 
     def step(self, inputs, h):
+        """Return h' (B, H)."""
         return (inputs + self.recur(h)).tanh()
 
 
@@ -91,6 +92,7 @@ class LSTM(Recurrent):
         return state[0]
 
     def step(self, inputs, state):
+        """Return the next (h, c), (B, H) each."""
         h, c = state
         i, f, g, o = (inputs + self.recur(h)).split([self.hidden_size] * 4, axis=1)  # (B, H) each
         c = f.sigmoid() * c + i.sigmoid() * g.tanh()
@@ -107,6 +109,7 @@ class GRU(Recurrent):
     gates = 3
 
     def step(self, inputs, h):
+        """Return h' (B, H)."""
         sizes = [self.hidden_size] * 3
         (in_r, in_z, in_n), (h_r, h_z, h_n) = (
             t.split(sizes, axis=1) for t in (inputs, self.recur(h))

@@ -219,6 +219,7 @@ class ModuleDict(Module):
             self[key] = module
 
     def __setitem__(self, key, module):
+        """Put a module in under `key`, a string, or in the place of the one that is there."""
         raise NotImplementedError("3.1 ModuleDict.__setitem__")
 
     def __getitem__(self, key):

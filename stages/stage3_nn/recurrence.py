@@ -63,6 +63,7 @@ class RNN(Recurrent):
     """h' = tanh(input + W_hh h + b_hh). Elman, Finding Structure in Time (1990)."""
 
     def step(self, inputs, h):
+        """Return h' (B, H)."""
         raise NotImplementedError("3.11 RNN.step")
 
 
@@ -84,6 +85,7 @@ class LSTM(Recurrent):
         return state[0]
 
     def step(self, inputs, state):
+        """Return the next (h, c), (B, H) each."""
         raise NotImplementedError("3.11 LSTM.step")
 
 
@@ -97,6 +99,7 @@ class GRU(Recurrent):
     gates = 3
 
     def step(self, inputs, h):
+        """Return h' (B, H)."""
         raise NotImplementedError("3.11 GRU.step")
 
 
