@@ -504,6 +504,17 @@ def test_rms_norm(stage, case, gamma, eps, weights):
     expect_module(stage, module, ["weight"], formula, [x], weights)
 
 
+@milestone("3.7", examples=6)
+@given(name=cases(["LayerNorm", "RMSNorm"]), weights=weights())
+def test_rows_of_zeros(stage, name, weights):
+    """A row of zeros stays zeros, with a finite gradient: eps keeps the divisor from 0."""
+    tensor = stage.Tensor(np.zeros((2, 3), "float32"), requires_grad=True)
+    result = getattr(stage, name)(3)(tensor)
+    expect_array(result.data, np.zeros((2, 3)), "float32", "data")
+    result.backward(spread(weights, (2, 3), "float32"))
+    expect(bool(np.isfinite(tensor.grad).all()), "is not finite", tensor.grad, label="gradient")
+
+
 @milestone("3.7", examples=15)
 @given(x=cases([0.0, 2.0, -1.5]), name=cases(["LayerNorm", "RMSNorm", "BatchNorm1d"]), weights=weights())
 def test_constant_rows(stage, x, name, weights):
