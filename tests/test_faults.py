@@ -11,11 +11,10 @@ import pytest
 from grader.course import ROOT, find_stage
 from grader.diagnosis import variants_of
 from grader.faults import faults_of
-from grader.figures import Figures
 from grader.judge import Options, grade
 from grader.mutants import control_of
 from grader.prove_engines import engines_of
-from grader.prove_faults import run_faults, summarise_faults
+from grader.prove_faults import run_faults
 from grader.prove_mutants import survives
 from grader.submission import find_submission, workspace
 
@@ -37,11 +36,16 @@ def sampled(step):
 
 @every_stage
 def test_a_sample_of_faults_is_caught_and_named(name):
-    """Also: with its own entry removed, hardly any fault gets the name of another."""
-    figures, stage = Figures(name), find_stage(name)
-    sample = range(3, len(variants_of(faults_of(stage))), SAMPLE)
-    summarise_faults(stage, figures, run_faults((name, 1, sample)), 1)
-    assert figures.complaints == []
+    """Also: with its own entry removed, hardly any fault gets the name of another.
+
+    Of a dozen, one may stay without a name; `dev prove` holds the rates over many.
+    """
+    sample = range(3, len(variants_of(faults_of(find_stage(name)))), SAMPLE)
+    runs = run_faults((name, 1, sample))
+    assert [run.fault for run in runs if run.missed] == []
+    assert [run.fault for run in runs if run.wrong] == []
+    assert len([run.fault for run in runs if not run.right]) <= 1
+    assert len([run.fault for run in runs if run.named_without]) <= 1
 
 
 @every_stage
